@@ -7,8 +7,9 @@
 
 namespace clew::bind {
 
-DType dtype_of_format(const Py_buffer& buffer) {
-    const char* format = buffer.format ? buffer.format : "B";
+namespace {
+
+[[noreturn, gnu::cold]] void fail_format(const char* format) {
     constexpr std::pair<const char*, const char*> kNotYet[] = {
         {"H", "uint16"}, {"I", "uint32"}, {"L", "uint64"}, {"Q", "uint64"}, {"g", "float128"}, {"Zg", "complex256"},
     };
@@ -21,16 +22,26 @@ DType dtype_of_format(const Py_buffer& buffer) {
         fail(ErrorKind::Value,
              "from_numpy: given numpy array has byte order different from the native byte order; convert it with "
              "array.astype(array.dtype.newbyteorder('='))");
-    if (*format == '@' || *format == '=' || *format == '<') ++format;
-    if (std::strcmp(format, "q") == 0 && buffer.itemsize == 8) return DType::Int64;
-    for (int i = 0; i < kDTypes; ++i)
-        if (*kDTypeInfo[i].format && std::strcmp(format, kDTypeInfo[i].format) == 0 &&
-            buffer.itemsize == kDTypeInfo[i].size)
-            return static_cast<DType>(i);
     fail(ErrorKind::Type,
          "can't convert np.ndarray of format '%s'. The only supported types are: float64, float32, float16, "
          "complex64, complex128, int64, int32, int16, int8, uint8, and bool.",
          format);
+}
+
+}  // namespace
+
+DType dtype_of_format(const Py_buffer& buffer) {
+    const char* const whole = buffer.format ? buffer.format : "B";
+    const bool native = *whole == '@' || *whole == '=' || *whole == '<';
+    const char* const format = whole + native;
+    if (std::strcmp(format, "q") == 0 && buffer.itemsize == 8) return DType::Int64;
+    for (int i = 0; i < kDTypes; ++i) {
+        const DTypeInfo& known = kDTypeInfo[i];
+        if (*format == *known.format && *format && buffer.itemsize == known.size &&
+            std::strcmp(format, known.format) == 0)
+            return static_cast<DType>(i);
+    }
+    fail_format(format);
 }
 
 bool is_array(PyObject* object) {

@@ -73,6 +73,7 @@ namespace {
 
 void Run::discover() {
     std::vector<std::uint32_t> stack;
+    stack.reserve(kSmallGraph);
     for (std::uint32_t i = 0; i < entries_.size(); ++i) stack.push_back(i);
     while (!stack.empty()) {
         Node* node = entries_[stack.back()].node;
@@ -131,16 +132,13 @@ void Run::select_paths() {
 }
 
 void Run::push(std::uint32_t index) {
-    ready_.push_back(index);
-    std::push_heap(ready_.begin(), ready_.end(),
-                   [&](auto a, auto b) { return entries_[a].node->sequence < entries_[b].node->sequence; });
+    ready_.push_back({entries_[index].node->sequence, index});
+    std::push_heap(ready_.begin(), ready_.end());
 }
 
 std::uint32_t Run::pop() {
-    if (ready_.size() > 1)
-        std::pop_heap(ready_.begin(), ready_.end(),
-                      [&](auto a, auto b) { return entries_[a].node->sequence < entries_[b].node->sequence; });
-    const std::uint32_t index = ready_.back();
+    if (ready_.size() > 1) std::pop_heap(ready_.begin(), ready_.end());
+    const std::uint32_t index = ready_.back().index;
     ready_.pop_back();
     return index;
 }
@@ -252,6 +250,19 @@ BackwardResult Run::go() {
     for (std::uint32_t count = 1; next(nullptr); ++count)
         if (count % 256 == 0) runtime.check_interrupt();
     return finish();
+}
+
+void RuleGuard::begin(const Node& node) {
+    looked_at_ = true;
+    before_ = running_node;
+    sequence_ = node.sequence;
+    start_ = operation_times ? now_ns() : 0;
+    if (a_timeline_runs) running_node = {{node.code, node.instruction}, node.sequence, true};
+}
+
+void RuleGuard::end() const {
+    running_node = before_;
+    if (start_ && operation_times) note_operation_time({sequence_, now_ns() - start_, true});
 }
 
 }  // namespace clew

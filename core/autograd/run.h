@@ -32,6 +32,13 @@ struct Entry {
     }
 };
 
+// A node whose gradients have all come. The youngest runs first.
+struct ReadyNode {
+    std::uint64_t sequence;
+    std::uint32_t index;  // of its entry
+    friend bool operator<(const ReadyNode& a, const ReadyNode& b) { return a.sequence < b.sequence; }
+};
+
 struct Capture {
     std::int32_t next;  // of the same node
     std::uint32_t output;
@@ -49,6 +56,8 @@ public:
             for (Run* run = this; run; run = run->outer_) run->use_map();
         runs_under_way = this;
         this_threads_run = this;
+        entries_.reserve(kSmallGraph);
+        ready_.reserve(kSmallGraph);
     }
     ~Run() {
         if (this_threads_run == this) this_threads_run = around_;
@@ -79,6 +88,9 @@ public:
     }
 
 private:
+    // Nodes for which memory is asked for once. 960 bytes of entries: glibc's malloc keeps up to 1032 at hand.
+    static constexpr std::size_t kSmallGraph = 24;
+
     std::uint32_t find(Node* node);  // index + 1; 0: not seen
     std::uint32_t visit(Node* node);
     void use_map();
@@ -102,7 +114,7 @@ private:
     Run* around_ = this_threads_run;
     std::uint64_t serial_ = tick();
     std::vector<Entry> entries_;
-    std::vector<std::uint32_t> ready_;  // a heap, the largest sequence first
+    std::vector<ReadyNode> ready_;  // a heap
     std::unordered_map<Node*, std::uint32_t> map_;
     bool use_map_ = false;
     std::vector<Capture> captures_;
@@ -114,21 +126,24 @@ private:
 // Tells a timeline whose rule runs (Note [Attribution of memory]), and how long it takes where that is asked.
 class RuleGuard {
 public:
-    explicit RuleGuard(const Node& node)
-        : before_(running_node), sequence_(node.sequence), start_(operation_times ? now_ns() : 0) {
-        if (a_timeline_runs) running_node = {{node.code, node.instruction}, node.sequence, true};
+    explicit RuleGuard(const Node& node) {
+        if (a_timeline_runs || operation_times) [[unlikely]]
+            begin(node);
     }
     ~RuleGuard() {
-        running_node = before_;
-        if (start_ && operation_times) note_operation_time({sequence_, now_ns() - start_, true});
+        if (looked_at_) [[unlikely]]
+            end();
     }
     RuleGuard(const RuleGuard&) = delete;
     RuleGuard& operator=(const RuleGuard&) = delete;
 
 private:
-    RunningNode before_;
-    std::uint64_t sequence_;
-    std::int64_t start_;
+    [[gnu::cold]] void begin(const Node& node);
+    [[gnu::cold]] void end() const;
+    bool looked_at_ = false;
+    RunningNode before_;  // this and the rest, if it is
+    std::uint64_t sequence_ = 0;
+    std::int64_t start_ = 0;
 };
 
 }  // namespace clew

@@ -4,6 +4,7 @@
 
 #include "core/autograd/node.h"
 #include "core/autograd/tangent.h"
+#include "core/base/allocator.h"
 #include "core/base/error.h"
 
 namespace clew {
@@ -15,7 +16,7 @@ enum class Fate : std::uint8_t { Released, Dropped, Elsewhere, Foreign };
 enum class SlotSource : std::uint8_t { Input, Output, Other };
 
 // What few slots need: a packed value, another version counter, an edge that is neither an input's nor an output's.
-struct SlotRest {
+struct SlotRest : Pooled {
     StorageRef storage;
     Ref<VersionCounter> counter;
     Handle packed, unpack;  // saved_tensors_hooks

@@ -128,7 +128,7 @@ std::vector<StripNode> Run::strip_nodes(std::uint32_t index) {
     const LayoutRef order = strip_order(*entries_[index].node, gradient);
     std::vector<StripNode> nodes;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> reached;  // entries, and how many gradients come from the run
-    const std::uint64_t after = ready_.empty() ? 0 : entries_[ready_.front()].node->sequence;
+    const std::uint64_t after = ready_.empty() ? 0 : ready_.front().sequence;
     const auto joins = [&](std::uint32_t i, std::uint32_t count) {
         const Entry& entry = entries_[i];
         return entry.waiting == count && entry.needed && entry.capture < 0 && !entry.gradient && !entry.others &&
@@ -160,9 +160,9 @@ std::vector<StripNode> Run::strip_nodes(std::uint32_t index) {
 
 bool Run::evaluate_in_strips(std::uint32_t index) {
     Entry& entry = entries_[index];
-    if (grad_enabled() || mode(kAnomaly | kInterpreted) || !entry.gradient || !has_memory(entry.gradient) ||
-        !entry.needed || entry.capture >= 0 || !can_be_cut(entry.gradient) ||
-        !fits_strips(*entry.node, entry.gradient, *strip_order(*entry.node, entry.gradient)))
+    if (!entry.gradient || !can_be_cut(entry.gradient)) return false;
+    if (grad_enabled() || mode(kAnomaly | kInterpreted) || !has_memory(entry.gradient) || !entry.needed ||
+        entry.capture >= 0 || !fits_strips(*entry.node, entry.gradient, *strip_order(*entry.node, entry.gradient)))
         return false;
     std::vector<StripNode> nodes = strip_nodes(index);
     if (nodes.size() < 2) return false;

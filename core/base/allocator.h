@@ -62,6 +62,12 @@ inline void pool_give(void* memory, std::size_t bytes) {
     pool_give_large(memory, bytes);
 }
 
+// A class whose objects come from these lists.
+struct Pooled {
+    static void* operator new(std::size_t bytes) { return pool_take(bytes); }
+    static void operator delete(void* memory, std::size_t bytes) { pool_give(memory, bytes); }
+};
+
 void pool_trim();  // gives memory back in which no object is left
 
 // Blocks for tensor data, aligned to 64 bytes, kept for the next request of about the same size (Note [Cached blocks]).

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/allocator.h"
 #include "core/base/random.h"
 #include "core/ops/dispatch.h"
 
@@ -38,12 +39,6 @@ struct Operand {
     char number[16]{};
 
     Tensor number_tensor() const;
-};
-
-// There are many of them.
-struct Pooled {
-    static void* operator new(std::size_t bytes) { return pool_take(bytes); }
-    static void operator delete(void* memory, std::size_t bytes) { pool_give(memory, bytes); }
 };
 
 struct Recipe : Pooled {
