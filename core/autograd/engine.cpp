@@ -46,7 +46,8 @@ void call_rule(BackwardCall& call) {
 
 BackwardResult run_backward(const BackwardRequest& request) {
     pool_note_use();
-    const bool seen = mode(kInterpreted) && (engine_ops.backward_begins(request.roots) || request.create_graph);
+    const bool seen =
+        mode(kInterpreted) && (engine_ops.backward_begins(request.roots, request.inputs) || request.create_graph);
     const ModeGuard interpreted(kInterpreted, seen);
     const bool timed = mode(kTiming) && runs_under_way == nullptr;
     const std::int64_t start = timed ? now_ns() : 0;

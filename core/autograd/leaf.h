@@ -90,7 +90,7 @@ struct EngineOps {
     // What interpreters are told of.
     void (*grad_read)(const Tensor& tensor);
     // Whether an interpreter wants to see what it computes, even if it records nothing.
-    bool (*backward_begins)(std::span<const Tensor> roots);
+    bool (*backward_begins)(std::span<const Tensor> roots, std::span<const Tensor> inputs);
 };
 extern EngineOps engine_ops;
 

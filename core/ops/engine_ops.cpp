@@ -88,8 +88,8 @@ struct RegisterEngineOps {
                     Interpreter::tell({.event = Event::GradRead, .tensors = Tensors(&tensor, 1)});
                 },
             .backward_begins =
-                [](std::span<const Tensor> roots) {
-                    Interpreter::tell({.event = Event::Backward, .tensors = roots});
+                [](std::span<const Tensor> roots, std::span<const Tensor> inputs) {
+                    Interpreter::tell({.event = Event::Backward, .tensors = roots, .inputs = inputs});
                     return Interpreter::any_sees_backward();
                 },
         };

@@ -29,6 +29,7 @@ struct Notice {
     Event event;
     Tensors tensors;
     const void* what = nullptr;
+    Tensors inputs{};  // of a backward: whose gradients it is to give
 };
 
 class Interpreter {

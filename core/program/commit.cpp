@@ -148,7 +148,8 @@ private:
             if (Node* const node = program_.nodes[static_cast<std::size_t>(i)].alive()) node->sequence = tick();
     }
 
-    // As the last assignment to each leaf leaves it.
+    // As the last assignment to each leaf leaves it. All are found before one is set: a leaf may get another's of
+    // before.
     void set_gradients() {
         for (const int index : slice_.gradients) {
             const Step& step = program_.steps[static_cast<std::size_t>(index)];
@@ -158,8 +159,10 @@ private:
             const Tensor gradient = step.inputs[0] < 0 ? Tensor() : object_of(step.inputs[0], leaf);
             if (gradient && program_.outcome && program_.memory_of(step.inputs[0]).input < 0)
                 gradient->storage->version = leaf.version;
-            assign_grad(tensor, gradient);
+            state_.slice.assigned.emplace_back(tensor, gradient);
         }
+        for (auto& [leaf, gradient] : state_.slice.assigned) assign_grad(leaf, std::move(gradient));
+        state_.slice.assigned.clear();
     }
     // The tensor object that stands for a register outside, as the .grad of the leaf; or a new one.
     Tensor object_of(int index, const Leaf& leaf) {

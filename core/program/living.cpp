@@ -94,6 +94,23 @@ void Recorder::look_back() {
     }
 }
 
+// A gradient that the block gives to a leaf is one object, with a new value in each run. It can't be that and, as the
+// .grad of another leaf, the value of the run before.
+void Recorder::look_at_gradients() {
+    for (const Step& step : program_.steps) {
+        if (step.kind != StepKind::Rebind) continue;
+        const TensorObject* const leaf = program_.leaves[static_cast<std::size_t>(step.index)].tensor.get();
+        for (const Input& input : program_.inputs) {
+            if (!input.grad_of || input.reg != step.inputs[0] || input.tensor.get() == leaf) continue;
+            const Extras* const extras = input.tensor->extras;
+            if (extras && extras->grad && !extras->grad->has(TensorObject::kOlder))
+                program_.refusals.push_back(
+                    {"gives a tensor the .grad of another, which gets a new one in the block; give it a clone()",
+                     step.code, step.instruction});
+        }
+    }
+}
+
 // Rules of nodes from before the block read what the graph saved then.
 void Recorder::note_backward(Tensors roots) {
     program_.has_backward = true;

@@ -46,10 +46,11 @@ struct Input {
     bool grad_of;
     int reg;
     bool requires_grad;
-    std::uint64_t history;  // number of its node, 0: none
-    std::uint64_t hooks;    // told by hooks_of()
-    bool bound = false;     // an argument: another tensor in each call
-    bool older = true;      // somebody else had it before the block
+    std::uint64_t history;          // number of its node, 0: none
+    std::uint64_t hooks;            // told by hooks_of()
+    const void* counter = nullptr;  // of versions, when it was met: a .grad may be replaced in the block
+    bool bound = false;             // an argument: another tensor in each call
+    bool older = true;              // somebody else had it before the block
     const Tensor& present() const { return grad_of ? present_grad() : tensor; }
 
 private:

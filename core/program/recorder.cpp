@@ -67,6 +67,7 @@ void Recorder::end(bool whole) {
     leave();
     if (abandoned_) return forget();
     if (whole) look_back();
+    if (whole) look_at_gradients();
     if (whole && program_.refusals.empty()) {
         keep_living();
         note_ends();
@@ -273,6 +274,9 @@ void Recorder::notice(const Notice& notice) {
             return;
         }
         case Event::Backward:
+            // That they require gradients is a condition, even if none reaches them.
+            for (const Tensor& input : notice.inputs)
+                if (input->has(TensorObject::kOlder)) resolve(input);
             return note_backward(notice.tensors);
         case Event::FunctionMade: {
             auto* const node = static_cast<Node*>(const_cast<void*>(notice.what));

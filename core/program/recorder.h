@@ -103,6 +103,7 @@ private:
     void leave();
     void unmark();
     void look_back();
+    void look_at_gradients();
     void keep_living();
     void note_leaves(const std::unordered_map<const TensorObject*, int>& places);
     void note_ends();

@@ -46,6 +46,7 @@ struct Slice {
     bool planned = false;           // there is one
     std::vector<Ground> grounds{};  // room for those of ReplayState
     std::vector<StorageRef> places{};
+    std::vector<std::pair<Tensor, Tensor>> assigned{};  // room for leaves and their new .grad, empty between replays
     bool remakes(const Program& program, int reg, int before) const;
 };
 

@@ -56,7 +56,8 @@ int Recorder::add_input(const Tensor& tensor, const Tensor& shown, bool grad_of,
     const int reg = add_register(memory, shown, -1);
     Memory& of = program_.memories[static_cast<std::size_t>(memory)];
     if (of.input < 0) of.input = static_cast<int>(program_.inputs.size());
-    program_.inputs.push_back({tensor, grad_of, reg, shown.requires_grad(), history_of(shown), 0});
+    program_.inputs.push_back(
+        {tensor, grad_of, reg, shown.requires_grad(), history_of(shown), 0, counter_of(*shown.get())});
     inputs_[shown.get()] = reg;
     return reg;
 }
@@ -143,8 +144,7 @@ int Recorder::input_with_counter(int memory, const void* counter) const {
     for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
         const Input& input = program_.inputs[i];
         if (program_.of(input.reg).memory != memory) continue;
-        const Tensor present = input.present();
-        if (present && counter_of(*present.get()) == counter) return static_cast<int>(i);
+        if ((input.grad_of ? input.counter : counter_of(*input.tensor.get())) == counter) return static_cast<int>(i);
     }
     return -1;
 }

@@ -134,3 +134,64 @@ def test_two_gradients_on_the_same_memory_are_two_tensors():
 
     with pytest.warns(clew.KeepWarning, match="two tensors on the same memory"):
         calls()
+
+
+def test_a_write_to_a_gradient_that_is_replaced_is_counted():
+    x = clew.tensor([1.0, 2.0], requires_grad=True)
+    x.grad = clew.ones(2)
+
+    @clew.compile
+    def step(x):
+        before = x.grad
+        x.grad = x.detach() * 2
+        before.mul_(3)
+
+    for i in range(4):
+        before = x.grad
+        version, value = before._version, before.tolist()
+        step(x)
+        assert before._version == version + 1, i
+        assert before.tolist() == [3 * v for v in value], i
+        assert x.grad.tolist() == [2.0, 4.0], i
+    assert step.hits == 3
+
+
+@pytest.mark.parametrize("kind", ["compiled", "eager"])
+def test_gradients_change_hands(kind):
+    v, w = (clew.tensor([1.0, 2.0], requires_grad=True) for _ in "vw")
+    v.grad, w.grad = clew.tensor([1.0, 2.0]), clew.tensor([3.0, 4.0])
+
+    def step(x):
+        v.grad = w.grad
+        w.grad = x * 2
+
+    step = clew.compile(step) if kind == "compiled" else step
+    for i in range(4):
+        before = w.grad
+        value = before.tolist()
+        step(clew.full((2,), float(i)))
+        assert v.grad is before, i
+        assert v.grad.tolist() == value, i
+        assert w.grad.tolist() == [2.0 * i] * 2, i
+
+
+def test_a_kept_block_in_which_gradients_change_hands_is_refused():
+    v, w = (clew.tensor([1.0, 2.0], requires_grad=True) for _ in "vw")
+    w.grad = clew.tensor([3.0, 4.0])
+
+    def change_hands():
+        v.grad = w.grad
+        w.grad = v.detach() * 2
+
+    with pytest.raises(clew.KeepError, match=r"the \.grad of another.*give it a clone\(\)"), clew.keep_graph():
+        change_hands()
+
+
+def test_an_input_that_nothing_reaches_must_still_require_a_gradient():
+    w, unreached = (clew.tensor([1.0, 2.0], requires_grad=True) for _ in "wu")
+    with clew.keep_graph() as program:
+        clew.autograd.grad((w * w).sum(), [w, unreached], allow_unused=True)
+    program.run()
+    unreached.requires_grad_(False)
+    with pytest.raises(clew.ReplayError, match="requires_grad differs"):
+        program.run()
