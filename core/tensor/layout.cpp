@@ -149,6 +149,7 @@ void destroy(Layout* layout) { pool_give(layout, bytes_of(layout->ndim)); }
 Extent extent(const Layout& layout) {
     Extent span{0, 0};
     if (layout.numel == 0) return span;
+    if (layout.contiguous) return {0, layout.numel - 1};
     bool overflow = false;
     for (int i = 0; i < layout.ndim; ++i) {
         std::int64_t reach;

@@ -179,13 +179,26 @@ constexpr auto kCopy = [](const View& out, const View& in) { copy(out, in); };
 
 class CopyCall final : public CallOf<1, decltype(kCopy), View, View> {
 public:
-    using CallOf::CallOf;
+    CopyCall(const View& out, const View& in)
+        : CallOf(out, in), few_rows_(repeated_row() > 0 && element_count(out) <= kChunk / 2) {}
+    // A row for each of a few others is one call of a loop, as copy() would find out each time.
+    void run() const override {
+        if (!few_rows_) return CallOf::run();
+        CLEW_ASSERT_FRAME();
+        const View &out = argument<0>(), &in = argument<1>();
+        const auto bytes = out.sizes[1] * static_cast<std::int64_t>(item_size(out.dtype));
+        copy_loops().rows(static_cast<char*>(out.data), bytes, static_cast<const char*>(in.data), 0, out.sizes[0],
+                          bytes);
+    }
     std::int64_t repeated_row() const override {
         const View &out = argument<0>(), &in = argument<1>();
         const bool is_row = out.ndim == 2 && in.dtype == out.dtype && in.strides[0] == 0 && in.strides[1] == 1 &&
                             out.strides[1] == 1 && out.strides[0] == out.sizes[1];
         return is_row ? out.sizes[1] : 0;
     }
+
+private:
+    bool few_rows_;
 };
 
 }  // namespace

@@ -10,8 +10,9 @@
 #include "core/kernels/memory/parts.h"
 #include "core/kernels/memory/scratch.h"
 #include "core/kernels/reduction/flat_reduction.h"
-#include "core/kernels/reduction/reduce_axes.h"
 #include "core/kernels/reduction/reduce_loops.h"
+#include "core/kernels/reduction/small_reduction.h"
+#include "core/kernels/reduction/task.h"
 
 namespace clew::kernels {
 namespace {
@@ -21,17 +22,6 @@ double load_center(const char* center, DType dtype) {
     return dtype == DType::Float32 ? static_cast<double>(*reinterpret_cast<const float*>(center))
                                    : *reinterpret_cast<const double*>(center);
 }
-
-struct Task {
-    const Reducer& reducer;
-    Axes kept;
-    Axes reduced;
-    Places start;
-    DType in_dtype;
-    std::int64_t in_size;
-    double divisor;
-    bool centered;
-};
 
 std::int64_t at_least_one(std::int64_t x) { return x < 1 ? 1 : x; }
 
@@ -199,35 +189,13 @@ void reduce_columns(const Task& task) {
     });
 }
 
-void reduce_with(int kind, const View& out, const View& in, std::uint32_t axes_mask, const View* centers) {
-    Task task{
-        reduce_loops().reducers[kind][static_cast<int>(in.dtype)], {}, {}, {}, in.dtype, 0, 1.0, centers != nullptr};
-    if (task.reducer.start == nullptr) no_kernel_for(in.dtype);
-    task.in_size = static_cast<std::int64_t>(item_size(in.dtype));
-    const std::int64_t out_size = static_cast<std::int64_t>(item_size(out.dtype));
-    int kept_axis = out.ndim;
-    for (int axis = in.ndim - 1; axis >= 0; --axis) {
-        const std::int64_t stride = in.strides[axis] * task.in_size;
-        if ((axes_mask >> axis & 1) != 0) {
-            add_axis(task.reduced, in.sizes[axis], stride, 0, 0);
-        } else {
-            --kept_axis;
-            const std::int64_t center_stride = centers == nullptr ? 0 : centers->strides[kept_axis] * task.in_size;
-            add_axis(task.kept, in.sizes[axis], stride, out.strides[kept_axis] * out_size, center_stride);
-        }
-    }
+void run(const Task& task) {
     if (task.kept.count == 0) return;
-    task.start = {static_cast<const char*>(in.data), static_cast<char*>(out.data),
-                  centers == nullptr ? nullptr : static_cast<const char*>(centers->data)};
-    if (kind == static_cast<int>(ReduceKind::Mean)) task.divisor = static_cast<double>(task.reduced.count);
-    join_neighbours(task.kept);
-    join_neighbours(task.reduced);
-    // Columns pay where the kept elements lie side by side, and where the reduced ones are too few to make a row.
-    const bool side_by_side = task.kept.in[0] == task.in_size && task.kept.sizes[0] >= 3;
-    const bool short_rows = task.reduced.count < 24 && task.kept.sizes[0] >= 16;
-    if (task.reducer.columns != nullptr && (side_by_side || short_rows) && task.reduced.count > 0)
-        return reduce_columns(task);
-    reduce_rows(task);
+    task.goes_by_columns() ? reduce_columns(task) : reduce_rows(task);
+}
+
+void reduce_with(int kind, const View& out, const View& in, std::uint32_t axes_mask, const View* centers) {
+    run(task_of(kind, out, in, axes_mask, centers));
 }
 
 constexpr auto kReduce = [](ReduceKind kind, const View& out, const View& in, std::uint32_t axes_mask) {
@@ -237,7 +205,11 @@ constexpr auto kReduce = [](ReduceKind kind, const View& out, const View& in, st
 class ReduceCall final : public CallOf<1, decltype(kReduce), ReduceKind, View, View, std::uint32_t>,
                          public ReductionCall {
 public:
-    using CallOf::CallOf;
+    ReduceCall(ReduceKind kind, const View& out, const View& in, std::uint32_t axes_mask)
+        : CallOf(kind, out, in, axes_mask) {
+        if (!is_complex(in.dtype)) small_ = SmallReduction(task_of(static_cast<int>(kind), out, in, axes_mask));
+    }
+    void run() const override { small_ ? small_.run(argument<1>().data, argument<2>().data) : CallOf::run(); }
     std::optional<FlatReduction> flat_reduction() const override {
         const ReduceKind kind = argument<0>();
         const View &out = argument<1>(), &in = argument<2>();
@@ -254,6 +226,9 @@ public:
                              count >= kLong ? long_piece(count) : count, static_cast<std::int64_t>(item_size(in.dtype)),
                              kind == ReduceKind::Mean ? static_cast<double>(count) : 1.0};
     }
+
+private:
+    SmallReduction small_;
 };
 
 }  // namespace
