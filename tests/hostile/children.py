@@ -141,6 +141,8 @@ class Child:
                 errors = stream.read()
         finally:
             os.close(read_end)
+            with contextlib.suppress(ProcessLookupError):  # what its calls have started, too
+                os.killpg(process, signal.SIGKILL)
             shutil.rmtree(folder, ignore_errors=True)
         last = struct.unpack_from("q", shared, 0)[0]
         done = last if died else len(texts)
@@ -190,6 +192,7 @@ class Child:
         """The child's life. It never returns."""
         status = 1
         try:
+            os.setpgrp()
             os.chdir(folder)
             self._redirect()
             warnings.simplefilter("ignore")
