@@ -23,6 +23,19 @@ def chromium():
         browser.close()
 
 
+# The contrast of WCAG 2: https://www.w3.org/TR/WCAG21/#dfn-contrast-ratio
+_CONTRAST = """element => {
+  const numbers = text => text.match(/[\\d.]+/g).map(Number);
+  const linear = v => v <= 0.03928 * 255 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4;
+  const luminance = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+  let ground = element;
+  while (getComputedStyle(ground).backgroundColor === "rgba(0, 0, 0, 0)") ground = ground.parentElement;
+  const colours = [getComputedStyle(element).color, getComputedStyle(ground).backgroundColor];
+  const both = colours.map(numbers).map(luminance);
+  return getComputedStyle(element).opacity * (Math.max(...both) + 0.05) / (Math.min(...both) + 0.05);
+}"""
+
+
 SHOWN = ".graph:not([hidden])"
 
 
@@ -35,6 +48,10 @@ class Opened:
 
     def text(self, selector):
         return self.page.locator(f"{selector}:visible").first.inner_text()
+
+    def contrast(self, selector):
+        """Of the text to its ground."""
+        return self.page.locator(selector).first.evaluate(_CONTRAST)
 
     def boxes(self):
         """The titles of all boxes, folded groups included."""

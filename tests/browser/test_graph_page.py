@@ -5,6 +5,7 @@ import time
 import pytest
 
 import clew
+from clew.graph.model.wording import bytes_text
 from clew.graph.page import Page
 
 pytestmark = [pytest.mark.browser, pytest.mark.beyond]
@@ -48,23 +49,9 @@ def test_it_opens_without_complaints(opened, picture):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_can_be_told_from_its_ground(opened, picture, scheme):
-    page = opened(picture.html, color_scheme=scheme).page
-    for selector in (".panel h2", ".toolbar label"):
-        contrast = page.locator(selector).first.evaluate(CONTRAST)
-        assert contrast >= 4.5
-
-
-# The contrast of WCAG 2: https://www.w3.org/TR/WCAG21/#dfn-contrast-ratio
-CONTRAST = """element => {
-  const numbers = text => text.match(/[\\d.]+/g).map(Number);
-  const linear = v => v <= 0.03928 * 255 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4;
-  const luminance = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
-  let ground = element;
-  while (getComputedStyle(ground).backgroundColor === "rgba(0, 0, 0, 0)") ground = ground.parentElement;
-  const colours = [getComputedStyle(element).color, getComputedStyle(ground).backgroundColor];
-  const both = colours.map(numbers).map(luminance);
-  return (Math.max(...both) + 0.05) / (Math.min(...both) + 0.05);
-}"""
+    page = opened(picture.html, color_scheme=scheme)
+    for selector in (".panel h2", ".toolbar label", ".legend .held", ".legend .gone"):
+        assert page.contrast(selector) >= 4.5, selector
 
 
 def test_a_click_shows_the_node(opened, picture):
@@ -221,6 +208,53 @@ def test_labels_fit_their_boxes(opened, picture):
         " - box.querySelector('.card').getBBox().width)"
     )
     assert max(spill) <= 0
+
+
+def test_buttons_of_boxes_hide_no_text(opened, picture):
+    page = opened(picture.html)
+    page.page.select_option(".folding", "modules")
+    hidden = page.page.evaluate(
+        """() => [...document.querySelectorAll(".box.group")].flatMap(box => {
+          const button = box.querySelector(".fold").getBoundingClientRect();
+          return [...box.querySelectorAll(":scope > text")].filter(text => {
+            const { left, right, top, bottom } = text.getBoundingClientRect();
+            return right > button.left && left < button.right && bottom - 3 > button.top && top + 3 < button.bottom;
+          }).map(text => text.textContent);
+        })"""
+    )
+    assert hidden == []
+
+
+# Edges that bend though they could go straight down: one of their boxes is above some of the other.
+BENT = """() => {
+  const boxes = [...document.querySelectorAll(".box")].map(box => [box.textContent, box.querySelector(".card").getBoundingClientRect()]);
+  return [...document.querySelectorAll(".edge[marker-end]")].filter(edge => /^M[^CV]*C[^CV]*$/.test(edge.getAttribute("d"))).map(edge => {
+    const matrix = edge.getScreenCTM();
+    const at = length => edge.getPointAtLength(length).matrixTransform(matrix);
+    const [start, end] = [at(0), at(edge.getTotalLength())];
+    const near = (point, side, room) => boxes.find(([, box]) => box.left <= point.x && point.x <= box.right && Math.abs(box[side] - point.y) <= room);
+    const [above, below] = [near(start, "bottom", 2), near(end, "top", 8 * matrix.a)];
+    return [above, below];
+  }).filter(([above, below]) => above && below).filter(([[, above], [, below]]) =>
+    Math.max(above.left, below.left) + 30 < Math.min(above.right, below.right) - 30).map(([above, below]) => [above[0], below[0]]);
+}"""  # noqa: E501
+
+
+def test_edges_do_not_bend_without_need(opened, picture):
+    page = opened(picture.html)
+    page.page.select_option(".folding", "nothing")
+    assert page.page.evaluate("document.querySelectorAll('.edge[marker-end]').length") > 10
+    assert page.page.evaluate(BENT) == []
+
+
+@pytest.mark.parametrize("count", [1600, 1625, 1626])  # of these, the first two lie between two tenths of a KiB
+def test_bytes_are_rounded_as_in_the_text(opened, count):
+    with clew.no_grad():
+        x = clew.ones(count)
+    y = x.requires_grad_().exp()
+    page = opened(clew.graph.draw(y).html)
+    shown = page.page.locator(".box", has_text="ExpBackward0").text_content()
+    assert f"{bytes_text(4 * count)} held" in shown
 
 
 HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(1)</script>"

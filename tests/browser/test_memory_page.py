@@ -89,6 +89,12 @@ def test_the_time_axis_is_linear_and_round(page):
     assert max(gaps) == pytest.approx(min(gaps), abs=0.1)
 
 
+def test_an_axis_has_one_unit(page):
+    labels = page.locator(".memory-chart text").all_text_contents()
+    assert {text.split()[1] for text in labels if text.endswith("B")} == {"KiB"}
+    assert len({text.split()[1] for text in labels if text.endswith("s")}) == 1
+
+
 @pytest.mark.parametrize("by", ["category", "module", "line"])
 def test_nothing_is_hidden_in_a_rest(page, by):
     page.select_option(".memory-by", by)

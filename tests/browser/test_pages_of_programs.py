@@ -48,13 +48,13 @@ SMALLEST_TEXT = """() => Math.min(...[...document.querySelectorAll("body *")]
     return matrix ? size * Math.hypot(matrix.a, matrix.b) : size;
   }))"""
 
-# Words of the page (not of its pictures) that a line ends within.
+# Words of the page (not of its pictures) that a line ends within, and numbers that another line has the unit of.
 BROKEN_WORDS = r"""() => {
   const found = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let text = walker.nextNode(); text; text = walker.nextNode()) {
     if (!text.parentElement.checkVisibility() || text.parentElement.closest("script, style, option, svg")) continue;
-    for (const match of text.data.matchAll(/[A-Za-z]+/g)) {
+    for (const match of text.data.matchAll(/[A-Za-z]+|\d\s(?:B|[KMGT]iB|[nµm]?s|[kMGT]?FLOP(?:\/s)?|%)(?!\w)/g)) {
       const range = document.createRange();
       range.setStart(text, match.index);
       range.setEnd(text, match.index + match[0].length);

@@ -38,7 +38,8 @@ def report(tmp_path, script_environment):
 def test_each_section(report, opened):
     reader = opened(report, wait_for="main")
     page = reader.page
-    assert page.locator("[role=tab]").all_inner_texts() == ["Error", "Graph", "Memory", "Summary", "Growth"]
+    tabs = ["Error", "Notes (1)", "Graph", "Memory", "Summary", "Growth"]
+    assert page.locator("[role=tab]").all_inner_texts() == tabs
 
     def visible(tab):
         page.get_by_role("tab", name=tab).click()
@@ -59,6 +60,8 @@ def test_each_section(report, opened):
     growth = visible("Growth")
     assert "total" in growth
     assert "train.py:12" in growth
+    assert "total holds the graphs of" in visible("Notes (1)")
+    assert "total = total + loss" in page.locator(".marked:visible").inner_text()
 
 
 def test_an_error_can_be_read_on_a_phone(report, opened):
@@ -120,6 +123,7 @@ def test_an_error_shows_its_repair_its_lines_and_its_graph(opened, tmp_path, scr
     assert page.locator(".diff .added").inner_text().strip("+ ") == "h = h + m"
     marked = page.locator(".source .marked").all_inner_texts()
     assert ["h = w.exp()" in marked[0], "h += m" in marked[1], "loss.backward()" in marked[2]] == [True] * 3
+    assert reader.contrast(".said") >= 4.5
     assert "saved here" in marked[0]
     assert "written here" in marked[1]
     page.get_by_role("tab", name="Graph").click()

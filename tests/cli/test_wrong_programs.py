@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -48,9 +50,9 @@ def on_screen(text: str) -> str:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_solved_from_the_first_screen(command: Run, name: str) -> None:
+def test_solved_from_the_first_screen(command: Run, tmp_path: Path, name: str) -> None:
     path = WRONG / f"{name}.py"
-    ran = command("xray", str(path))
+    ran = command("xray", "--html", str(tmp_path / "report.html"), str(path))
     text = on_screen(ran.stdout[ran.stdout.index("── clew xray") :])
     line, said = PROGRAMS[name]
     if line is not None:
@@ -58,3 +60,10 @@ def test_solved_from_the_first_screen(command: Run, name: str) -> None:
         assert f"{path.name}:{number}" in text, ran.stdout
     for words in said:
         assert words in text, ran.stdout
+    page = (tmp_path / "report.html").read_text()
+    section = page[page.index('<section id="section-0"') : page.index("</section>")]
+    opening = html.unescape(re.sub("<[^>]*>", "", section.replace("<code>", "`").replace("</code>", "`")))
+    for words in said:
+        assert words in opening
+    if line is not None:
+        assert f'<tr class="marked"><td>{number}</td>' in section

@@ -8,13 +8,14 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..graph.notes.finding import Finding
 from ..graph.page import Page, curve, excerpt, table
 from . import replays
 from . import report as text
 from .error_page import error_section, with_code
 
 if TYPE_CHECKING:
-    from ..graph.notes.finding import Finding
+    from ..graph.iterations.growth import GrowthWarning
     from ..graph.pictures.picture import Picture
     from .xray import Report
 
@@ -26,8 +27,8 @@ def page(report: Report) -> Page:
     made = Page(f"clew xray {os.path.basename(report.script)}", _subtitle(report))
     if report.error is not None:
         made.add("Error", error_section(report.error))
-    if report.notes:
-        made.add(f"Notes ({len(report.notes)})", _notes(report.notes))
+    if notes := [*report.notes, *map(_growing, report.growth)]:
+        made.add(f"Notes ({len(notes)})", _notes(notes))
     if pictures := _pictures(report):
         made.add_graphs(pictures)
     if report.timeline is not None:
@@ -59,12 +60,17 @@ def _subtitle(report: Report) -> str:
 
 def _notes(notes: Sequence[Finding]) -> str:
     """What is no error but mostly a bug, each with its line."""
-    parts = ["<p>What is no error but mostly a bug.</p>"]
+    parts = ["<p>No errors, but mostly bugs:</p>"]
     for note in notes:
         parts.append(f"<h3>{with_code(note.text)}</h3><p>To do: {with_code(note.advice)}</p>")
         if note.place is not None:
-            parts.append(excerpt(note.place.file, {note.place.line: note.kind}, note.place.function))
+            lines = excerpt(note.place.file, {note.place.line: note.kind}, note.place.function)
+            parts.append(lines or f"<p>{html.escape(str(note.place))}</p>")
     return "".join(parts)
+
+
+def _growing(found: GrowthWarning) -> Finding:
+    return Finding("kept graphs", found.made_at, found.text, found.advice)
 
 
 def _summary(report: Report) -> str:
@@ -83,7 +89,7 @@ def _summary(report: Report) -> str:
             parts.append(f"<p>{html.escape(hint[0].upper() + hint[1:])}</p>")
         if report.chosen.explanation is not None:
             told = html.escape(str(report.chosen.explanation))
-            parts.append(f"<h2>The graph as text</h2><pre>{told}</pre>")
+            parts.append(f"<details><summary>The graph as text</summary><pre>{told}</pre></details>")
     if report.replays:
         parts.append("<h2>Replays</h2>")
     for one in report.replays:

@@ -17,6 +17,8 @@ class GrowthWarning(UserWarning, Shown):
         iterations: of how many earlier iterations graphs are held.
         nodes: how many nodes of earlier iterations are held.
         nbytes: what these nodes take in bytes, with what they have saved and still hold.
+        text: who holds how much, in one sentence.
+        advice: what to do.
 
     Example:
         >>> import warnings
@@ -38,15 +40,22 @@ class GrowthWarning(UserWarning, Shown):
         self.nodes = nodes
         self.nbytes = nbytes
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> str:
         holder = "something that no name leads to" if self.path is None else f"`{self.path}`"
         return (
-            f"watch: expected an iteration's graph to go when the iteration ends, but {holder} holds the graphs of "
-            f"{self.iterations} iterations ({self.nodes} nodes, {bytes_text(self.nbytes)}), and more with each. "
-            f"They end in what {self.made_at} made. {self._advice()}"
+            f"{holder} holds the graphs of {self.iterations} iterations ({self.nodes} nodes, "
+            f"{bytes_text(self.nbytes)}), and more with each"
         )
 
-    def _advice(self) -> str:
+    @property
+    def advice(self) -> str:
         if self.path is not None and self.path.endswith(".grad"):
-            return "To do: drop gradients that carry a graph, with zero_grad(set_to_none=True), or detach them."
-        return "To do: keep the value without its history: .item() for a number, .detach() for a tensor."
+            return "drop gradients that carry a graph, with zero_grad(set_to_none=True), or detach them"
+        return "keep the value without its history: .item() for a number, .detach() for a tensor"
+
+    def __str__(self) -> str:
+        return (
+            f"watch: expected an iteration's graph to go when the iteration ends, but {self.text}. "
+            f"They end in what {self.made_at} made. To do: {self.advice}."
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..model.wording import bytes_text
@@ -28,7 +29,9 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
         >>> table(["line", "bytes"], [("a<b", 2048)])[-71:]
         '<tr><td>a&lt;b</td><td class="number">2.0 KiB</td></tr></tbody></table>'
     """
-    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in header)
+    rows = list(rows)
+    kinds = [' class="number"' if rows and isinstance(value, (int, float)) else "" for value in (rows or [header])[0]]
+    head = "".join(f'<th scope="col"{kind}>{html.escape(name)}</th>' for name, kind in zip(header, kinds, strict=True))
     body = []
     for row in rows:
         cells = []
@@ -72,10 +75,11 @@ def bars(x: Sequence[object], series: Mapping[str, Sequence[float]], *, unit: st
         upper = [below + value for below, value in zip(base, values, strict=True)]
         shapes.append(f'<path fill="{colours[name]}" d="{_steps(base, upper, plot_width, height_of)}"/>')
         base = upper
+    tick = _bytes_in_one_unit(highest)
     for part in range(5):
         value = highest * part / 4
         y = height_of(value)
-        text = bytes_text(round(value)) if unit == "bytes" else f"{value:.4g} {html.escape(unit)}"
+        text = tick(value) if unit == "bytes" else f"{value:.4g} {html.escape(unit)}"
         shapes.append(f'<line class="axis" x1="{LEFT}" x2="{WIDTH - 16}" y1="{y:.1f}" y2="{y:.1f}"/>')
         shapes.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{text}</text>')
     for place in sorted({round(part * (count - 1) / 6) for part in range(7)}) if count else []:
@@ -114,7 +118,7 @@ def curve(title: str, values: Sequence[float], ends: tuple[str, str], *, unit: s
     )
 
     def text(value: float) -> str:
-        return bytes_text(round(value)) if unit == "bytes" else f"{value:,}"
+        return bytes_text(round(value)).replace(" ", "\xa0") if unit == "bytes" else f"{value:,}"
 
     told = f"{html.escape(title)}: {text(values[0])} → {text(values[-1])}, at most {text(max(values))}"
     # Stretched to the page's width: so no text may be inside.
@@ -123,6 +127,13 @@ def curve(title: str, values: Sequence[float], ends: tuple[str, str], *, unit: s
         f'preserveAspectRatio="none" role="img" aria-label="{told}"><polyline points="{points}"/></svg>'
         f"<p><span>{html.escape(ends[0])}</span><span>{html.escape(ends[1])}</span></p></figure>"
     )
+
+
+def _bytes_in_one_unit(highest: float) -> Callable[[float], str]:
+    """How the ticks of an axis are written: all in the unit of the highest."""
+    units = ("B", "KiB", "MiB", "GiB", "TiB")
+    place = min(len(units) - 1, max(0, math.frexp(highest)[1] - 1) // 10)
+    return lambda value: f"{value / 1024**place:.{1 if place else 0}f} {units[place]}"
 
 
 def _steps(lower: Sequence[float], upper: Sequence[float], width: float, height_of: Callable[[float], float]) -> str:

@@ -147,15 +147,22 @@ function heightsOfRanks(graph) {
 function straightened(graph, ranks, start, end) {
   const [above, below] = [graph.node(start), graph.node(end)];
   const inner = graph.edge(start, end).points.slice(1, -1).filter(({ y }) => ranks.has(Math.round(y)) && y > above.y + 1 && y < below.y - 1);
-  const at = (box, toward, side) => ({
-    x: Math.min(box.x + Math.max(0, box.width / 2 - END_ROOM), Math.max(box.x - Math.max(0, box.width / 2 - END_ROOM), toward.x)),
-    y: box.y + (side * box.height) / 2,
-  });
+  const at = (box, toward, side) => ({ x: within(box, toward.x), y: box.y + (side * box.height) / 2 });
   const passed = inner.flatMap(({ x, y }) => {
     const half = ranks.get(Math.round(y)) / 2;
     return [{ x, y: y - half }, { x, y: y + half }];
   });
-  return [at(above, inner[0] || below, 1), ...passed, at(below, inner.at(-1) || above, -1)];
+  if (passed.length) return [at(above, inner[0], 1), ...passed, at(below, inner.at(-1), -1)];
+  // From the middle of the smaller one, if the other has that above or below it.
+  const [smaller, other] = above.width < below.width ? [above, below] : [below, above];
+  const near = { x: within(smaller, within(other, smaller.x)) };
+  return [at(above, near, 1), at(below, near, -1)];
+}
+
+// The nearest to x where an edge may meet a box.
+function within({ x: middle, width }, x) {
+  const reach = Math.max(0, width / 2 - END_ROOM);
+  return Math.min(middle + reach, Math.max(middle - reach, x));
 }
 
 const frameOf = (group, left, right, top, bottom) => ({ group, left, top, width: right - left, height: bottom - top });
@@ -173,29 +180,34 @@ function place(frame, dx, dy, levels, result) {
     else {
       result.frames.push({ ...node, x: x + dx, y: y + dy });
       place(node, x + dx - node.left - node.width / 2, y + dy - node.top - node.height / 2, levels, result);
-      joinPorts(levels.get(node.group), level, node.group, y + dy, node.height, result);
+      joinPorts(levels.get(node.group), level, node, { x: dx, y: y + dy }, result);
     }
   }
 }
 
 // Leads each edge at a group's frame on to the ports inside: straight down if there is one, else to all of them. Past
 // the title it goes straight; only below that it turns.
-function joinPorts(level, around, group, y, height, result) {
+function joinPorts(level, around, { group, height }, shift, result) {
   const joins = [...level.joins.values()];
   const times = new Map();
   for (const { outer, side } of joins) times.set(outer + side, (times.get(outer + side) || 0) + 1);
   const entries = [];
   for (const { inner, outer, side } of joins) {
-    const [within, outside] = [level.edges.get(inner).route, around.edges.get(outer).route];
-    const port = side === "start" ? within.points.at(-1) : within.points[0];
+    const [inside, outside] = [level.edges.get(inner).route, around.edges.get(outer).route];
+    const port = side === "start" ? inside.points.at(-1) : inside.points[0];
     const at = side === "start" ? 0 : outside.points.length - 1;
-    const edge = y + ((side === "start" ? 1 : -1) * height) / 2;
+    const edge = shift.y + ((side === "start" ? 1 : -1) * height) / 2;
     const joint = times.get(outer + side) === 1 ? { x: port.x, y: edge } : { x: outside.points[at].x, y: edge };
     outside.points[at] = joint;
-    if (side === "start") result.edges.push({ points: [port, joint], count: within.count });
+    const far = around.edges.get(outer)[side === "start" ? "end" : "start"];
+    if (outside.points.length === 2 && far[0] === "i" && around.inner.has(far)) {
+      const box = around.graph.node(far);
+      outside.points[1 - at] = { ...outside.points[1 - at], x: within({ x: box.x + shift.x, width: box.width }, joint.x) };
+    }
+    if (side === "start") result.edges.push({ points: [port, joint], count: inside.count });
     else {
       entries.push(joint.x);
-      result.edges.push({ points: [joint, { x: joint.x, y: edge + TITLE_ROOM - 4 }, port], count: within.count });
+      result.edges.push({ points: [joint, { x: joint.x, y: edge + TITLE_ROOM - 4 }, port], count: inside.count });
     }
   }
   result.entries.set(group, [...(result.entries.get(group) || []), ...entries]);

@@ -62,7 +62,7 @@ async function startMemory(root) {
           element("span", { class: "swatch", style: `background: ${colourOf(row.name)}` }), row.name), sourceOf(row)),
         element("td", { class: "number" }, numberText(row.blocks)),
         element("td", { class: "number", "data-bytes": row.bytes }, bytesText(row.bytes)),
-        element("td", { class: "number" }, `${((100 * row.bytes) / Math.max(1, total)).toFixed(1)} %`))));
+        element("td", { class: "number" }, shareText(row.bytes / Math.max(1, total))))));
     const { category, modules, line } = state.filter;
     find("memory-path").replaceChildren(...["everything", category, ...modules, line].filter(Boolean).flatMap((name, depth) => [
       ...(depth ? [" › "] : []), element("button", { type: "button", class: "drill", onclick: () => back(depth) }, name)]));
@@ -185,16 +185,18 @@ function steps(lower, upper, width, y) {
   return `M${[...flight(upper), ...flight(lower).reverse()].join(" ")}Z`;
 }
 
+const shareText = (share) => (share > 0 && share < 0.001 ? "< 0.1 %" : `${(100 * share).toFixed(1)} %`);
+
+// All ticks in one unit: that of the highest.
 function byteAxis(top, step, y, width) {
+  const place = Math.min(BYTE_UNITS.length - 1, Math.floor(Math.log2(top) / 10));
   const marks = [];
   for (let value = 0; value <= top; value += step) {
     marks.push(make("line", { class: "axis", x1: CHART.left, x2: width - CHART.right, y1: y(value), y2: y(value) }));
-    marks.push(make("text", { x: CHART.left - 8, y: y(value) + 4, "text-anchor": "end" }, tickBytes(value)));
+    marks.push(make("text", { x: CHART.left - 8, y: y(value) + 4, "text-anchor": "end" }, `${value / 1024 ** place} ${BYTE_UNITS[place]}`));
   }
   return marks;
 }
-
-const tickBytes = (value) => bytesText(value).replace(".0 ", " ");
 
 function timeAxis({ from, to }, x, width) {
   const step = roundStep(to - from, width / 90, "time");

@@ -17,8 +17,8 @@ function facts(pairs) {
 
 // Time and work; a rate where both are known.
 function costText(nanoseconds, flops) {
-  const rate = nanoseconds && flops > 0 ? ` (${flopsText((flops / nanoseconds) * 1e9)}/s)` : "";
-  return joined(nanoseconds ? timeText(nanoseconds) : "", flops > 0 ? flopsText(flops) + rate : "");
+  const rate = nanoseconds && flops > 0 ? ` (${unbroken(flopsText((flops / nanoseconds) * 1e9))}/s)` : "";
+  return joined(nanoseconds ? unbroken(timeText(nanoseconds)) : "", flops > 0 ? unbroken(flopsText(flops)) + rate : "");
 }
 
 function costFacts(sum) {

@@ -11,15 +11,25 @@ function scaled(count, step, units) {
   return `${count >= 100 || Number.isInteger(count) ? Math.round(count) : count.toPrecision(count >= 10 ? 3 : 2)} ${units[place]}`;
 }
 
+const BYTE_UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
+
 function bytesText(count) {
   if (count < 1024) return `${count} B`;
-  for (const unit of ["KiB", "MiB", "GiB"]) {
+  let place = 0;
+  while (count >= 1024 && place < BYTE_UNITS.length - 1) {
     count /= 1024;
-    if (count < 1024) return `${count.toFixed(1)} ${unit}`;
+    place++;
   }
-  return `${(count / 1024).toFixed(1)} TiB`;
+  return `${tenthText(count)} ${BYTE_UNITS[place]}`;
 }
 
+// One digit after the point. What lies in the middle goes to the even one, as the text of the report has it.
+function tenthText(number) {
+  const tenths = Math.floor(number * 10);
+  return number * 10 - tenths === 0.5 ? ((tenths + (tenths % 2)) / 10).toFixed(1) : number.toFixed(1);
+}
+
+const unbroken = (text) => text.replaceAll(" ", "\u00a0"); // a number stays with its unit
 const flopsText = (count) => scaled(count, 1000, ["FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP"]);
 const timeText = (nanoseconds) => scaled(nanoseconds, 1000, ["ns", "µs", "ms", "s"]);
 

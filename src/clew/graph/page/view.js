@@ -1,6 +1,7 @@
 // Draws the visible boxes as SVG, and moves the window over them.
 const SVG = "http://www.w3.org/2000/svg";
 const READABLE = 11 / 12; // of the scale: the smallest text has 12 px
+const ARROW = 6; // of its 9 pixels beyond the end of the line
 const inSight = (layout, width, height) => layout.width * READABLE <= width && layout.height * READABLE <= height;
 
 function make(name, attributes = {}, ...children) {
@@ -38,7 +39,9 @@ class View {
     this.boxes.clear();
     const marker = `url(#${this.svg.querySelector("marker").id})`;
     const edges = layout.edges.map(({ points, count, arrow }) => {
-      const line = make("path", { class: "edge", d: path(points), "stroke-width": 1.2 + Math.min(3, Math.log2(count) / 2) });
+      // A line with an arrow ends within the arrow, whose tip a broad line would blunt.
+      const ends = arrow ? [...points.slice(0, -1), { x: points.at(-1).x, y: points.at(-1).y - ARROW }] : points;
+      const line = make("path", { class: "edge", d: path(ends), "stroke-width": 1.2 + Math.min(2, Math.log2(count) / 3) });
       if (arrow) line.setAttribute("marker-end", marker);
       return line;
     });
@@ -64,8 +67,8 @@ class View {
     if (isGroup(item)) shape.append(make("rect", { class: "behind", x: 5, y: 5, width, height, rx: 7 }));
     shape.append(make("rect", { class: "card", width, height, rx: 7 }), make("rect", { class: "stripe", width: 5, height: height - 12, x: 5, y: 6, rx: 2.5 }), ...texts);
     if (isGroup(item)) {
-      const button = make("g", { class: "fold", role: "button", tabindex: 0, "aria-label": `unfold ${lines[0]}`, transform: `translate(${width - 26},5)` },
-        make("rect", { width: 20, height: 18, rx: 4 }), make("path", { d: "M6,9h8M10,5v8", class: "sign" }));
+      const button = make("g", { class: "fold", role: "button", tabindex: 0, "aria-label": `unfold ${lines[0]}`, transform: `translate(${width - 26},4)` },
+        make("rect", { width: 20, height: 16, rx: 4 }), make("path", { d: "M6,8h8M10,4v8", class: "sign" }));
       this.onPress(button, () => this.handlers.unfold(groupOf(item)));
       shape.append(button);
     }
