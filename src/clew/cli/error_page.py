@@ -9,10 +9,8 @@ from types import FrameType
 from ..graph.explanations.explain import explain
 from ..graph.explanations.failures import notes_of, reason_of
 from ..graph.explanations.repairs import parties_of, repair_of
-from ..graph.page import change, excerpt, table
+from ..graph.page import change, excerpts, table, unbroken
 from ..graph.program.frames import is_ours
-
-_FAR = 8  # lines: what is nearer stands in one excerpt
 
 
 def error_section(error: BaseException) -> str:
@@ -24,9 +22,8 @@ def error_section(error: BaseException) -> str:
     repair = repair_of(reason)
     if repair is not None:
         parts.append(f"<h3>The smallest repair: {with_code(repair.title)}</h3>{change(repair.diff)}")
-    sources = _sources(reason)
-    if sources:
-        parts.append(f'<h3>Who took part</h3><div class="sources">{"".join(sources)}</div>')
+    if sources := excerpts([*parties_of(reason), *_raised(reason)]):
+        parts.append(f"<h3>Who took part</h3>{sources}")
     rows = [(note.label, note.text or str(note.place or "")) for note in notes_of(reason, _frames(error))]
     parts.append(f"<h3>What the error knows</h3>{table(('field', 'value'), rows)}")
     node = getattr(reason, "node", None)
@@ -34,21 +31,6 @@ def error_section(error: BaseException) -> str:
         below = html.escape(str(explain(node, limit=30)))
         parts.append(f"<details><summary>The graph below the node, as text</summary><pre>{below}</pre></details>")
     return "".join(parts)
-
-
-def _sources(reason: BaseException) -> list[str]:
-    """Excerpts of the lines that took part, side by side; lines of one function that are near each other in one."""
-    excerpts: list[tuple[str, str, dict[int, str]]] = []
-    parties = [*parties_of(reason), *_raised(reason)]
-    for what, file, line, function in parties:
-        for other_file, other_function, marked in excerpts:
-            is_near = any(abs(line - other) <= _FAR for other in marked)
-            if (file, function) == (other_file, other_function) and is_near:
-                marked[line] = f"{marked[line]}, {what}" if line in marked else what
-                break
-        else:
-            excerpts.append((file, function, {line: what}))
-    return [text for file, function, marked in excerpts if (text := excerpt(file, marked, function))]
 
 
 def _raised(reason: BaseException) -> list[tuple[str, str, int, str]]:
@@ -69,5 +51,5 @@ def _frames(error: BaseException) -> list[FrameType]:
 
 def with_code(text: str) -> str:
     """Text whose backticks mark code."""
-    pieces = html.escape(text).split("`")
+    pieces = html.escape(unbroken(text)).split("`")
     return "".join(f"<code>{piece}</code>" if at % 2 else piece for at, piece in enumerate(pieces))

@@ -15,11 +15,13 @@ from ..graph.model.protocol import Node
 from ..graph.model.walk import walk
 from ..graph.model.wording import bytes_text, counted
 from ..graph.notes.finding import Finding
+from ..graph.program.collecting import lines_that_collect
 from ..graph.program.frames import is_ours, variables
 from ..graph.program.names import find_tensors
 from .script import Ending
 
 _FEWEST_KEPT = 3  # losses in one list
+_MOST_LINES = 3  # that add to one list
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,21 @@ def kept_graphs(held: Iterable[Held], growth: Sequence[GrowthWarning]) -> Iterat
             f"`{name}` keeps the graphs of {number:,} earlier losses, whose backward has run: "
             f"{counted(nodes, 'node')}, {bytes_text(node_bytes)}, and {bytes_text(saved)} that they saved",
             f"keep the numbers: {name}.append(loss.item()), or loss.detach()",
+            collected(name, first.made_at),
         )
+
+
+def growing(found: GrowthWarning) -> Finding:
+    """A warning of the watch as a finding."""
+    return Finding("kept graphs", found.made_at, found.text, found.advice, collected(found.path, found.made_at))
+
+
+def collected(path: str | None, made: Place | None) -> tuple[tuple[str, Place], ...]:
+    """The lines that put what one line made into the collection that keeps it."""
+    if path is None or made is None:
+        return ()
+    lines = lines_that_collect(made.file, path)
+    return tuple(("kept here", Place(made.file, line, function)) for line, function in lines[:_MOST_LINES])
 
 
 def scopes_at_the_end(ending: Ending) -> list[Mapping[str, object]]:

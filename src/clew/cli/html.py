@@ -8,14 +8,14 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..graph.notes.finding import Finding
-from ..graph.page import Page, curve, excerpt, table
+from ..graph.page import Page, curve, excerpts, table
 from . import replays
 from . import report as text
 from .error_page import error_section, with_code
+from .held import growing
 
 if TYPE_CHECKING:
-    from ..graph.iterations.growth import GrowthWarning
+    from ..graph.notes.finding import Finding
     from ..graph.pictures.picture import Picture
     from .xray import Report
 
@@ -27,7 +27,7 @@ def page(report: Report) -> Page:
     made = Page(f"clew xray {os.path.basename(report.script)}", _subtitle(report))
     if report.error is not None:
         made.add("Error", error_section(report.error))
-    if notes := [*report.notes, *map(_growing, report.growth)]:
+    if notes := [*report.notes, *map(growing, report.growth)]:
         made.add(f"Notes ({len(notes)})", _notes(notes))
     if pictures := _pictures(report):
         made.add_graphs(pictures)
@@ -64,13 +64,10 @@ def _notes(notes: Sequence[Finding]) -> str:
     for note in notes:
         parts.append(f"<h3>{with_code(note.text)}</h3><p>To do: {with_code(note.advice)}</p>")
         if note.place is not None:
-            lines = excerpt(note.place.file, {note.place.line: note.kind}, note.place.function)
+            places = [(note.kind, note.place), *note.others]
+            lines = excerpts((what, place.file, place.line, place.function) for what, place in places)
             parts.append(lines or f"<p>{html.escape(str(note.place))}</p>")
     return "".join(parts)
-
-
-def _growing(found: GrowthWarning) -> Finding:
-    return Finding("kept graphs", found.made_at, found.text, found.advice)
 
 
 def _summary(report: Report) -> str:

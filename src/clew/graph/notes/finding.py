@@ -20,6 +20,7 @@ class Finding(Shown):
     place: Place | None
     text: str
     advice: str
+    others: tuple[tuple[str, Place], ...] = ()  # lines that have to do with it, and how
 
     def __str__(self) -> str:
         place = f"{self.place.short}: " if self.place else ""

@@ -73,7 +73,8 @@ class Observer:
     def findings(self) -> list[Finding]:
         """What was found so far, in the order of the lines."""
         found = [finding for steps in self._steps.values() for finding in steps.findings()]
-        found += self._passes.findings(self._optimized, bool(self._steps))
+        made = [(steps.kind, steps.made_at) for steps in self._steps.values()]
+        found += self._passes.findings(self._optimized, made)
         return sorted(found, key=lambda one: (one.place.file, one.place.line) if one.place else ("", 0))
 
     def _before_backward(self, roots: tuple[Any, ...]) -> None:

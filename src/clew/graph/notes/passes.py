@@ -20,6 +20,7 @@ _MOST_NODES = 5_000
 _NEAR_THE_LOSS = 30
 _FEWEST_PASSES = 3
 _MOST_SEARCHES = 3
+_MOST_OPTIMIZERS = 3  # that are named
 
 
 class _Reached:
@@ -111,10 +112,10 @@ class Passes:
             if lost is not None and lost.cause.endswith("without create_graph"):
                 self._without_create_graph.setdefault(place, name)
 
-    def findings(self, optimized: set[int], has_stepped: bool) -> Iterator[Finding]:
-        """What these passes have in common."""
+    def findings(self, optimized: set[int], optimizers: Sequence[tuple[str, Place | None]]) -> Iterator[Finding]:
+        """What these passes have in common. ``optimizers`` are those that have stepped: class and place."""
         for place, count in self._leaf_losses.items():
-            if has_stepped or count >= _FEWEST_PASSES:
+            if optimizers or count >= _FEWEST_PASSES:
                 yield Finding(
                     "leaf loss",
                     place,
@@ -128,11 +129,12 @@ class Passes:
                 f"`{name}` was computed from a gradient that has no graph, so it is a constant in the loss",
                 "pass create_graph=True to the autograd.grad or backward that made this gradient",
             )
-        if has_stepped:
-            yield from self._in_no_optimizer(optimized)
+        if optimizers:
+            made = tuple((f"{kind} made here", place) for kind, place in optimizers if place is not None)
+            yield from self._in_no_optimizer(optimized, made[:_MOST_OPTIMIZERS])
         yield from self.relus.findings()
 
-    def _in_no_optimizer(self, optimized: set[int]) -> Iterator[Finding]:
+    def _in_no_optimizer(self, optimized: set[int], made: tuple[tuple[str, Place], ...]) -> Iterator[Finding]:
         found: dict[Place, list[str]] = {}
         models = {one.model for key, one in self._reached.items() if key in optimized and one.model}
         for key, one in self._reached.items():
@@ -140,12 +142,14 @@ class Passes:
                 continue
             if one.is_behind or one.model in models:
                 found.setdefault(one.place, []).append(one.name)
+        where = f" (at {made[0][1].short})" if len(made) == 1 else ""
         for place, names in found.items():
             yield Finding(
                 "no optimizer",
                 place,
                 f"{listed(names)} get gradients and never change: they are in no optimizer that steps",
-                "give them to an optimizer, or set requires_grad_(False) and save the time",
+                f"give them to an optimizer{where}, or set requires_grad_(False) and save the time",
+                made,
             )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from ..model.places import Place
 from ..model.wording import counted
 from ..program.names import names_of
+from ..program.optimizers import made_at
 from .finding import Finding, listed
 
 _MOST_MARKS = 3
@@ -26,6 +27,8 @@ class Steps:
     def __init__(self, optimizer: Any) -> None:
         self.optimizer = weakref.ref(optimizer)
         self.kind = type(optimizer).__name__
+        made = made_at(optimizer)
+        self.made_at = made and Place(*made)
         self.count = 0
         self._sampled = 0
         self._place: Place | None = None

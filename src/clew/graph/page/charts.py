@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..model.wording import bytes_text
@@ -20,6 +21,16 @@ def as_script(data: object) -> str:
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     text = text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
     return f'<script type="application/json">{text}</script>'
+
+
+def unbroken(text: str) -> str:
+    """The text with numbers and their units on one line.
+
+    Example:
+        >>> unbroken("5.7 MiB dropped")
+        '5.7\\xa0MiB dropped'
+    """
+    return re.sub(r"(?<=\d) (?=(?:(?:[KMGT]i)?B|[nµm]?s|%)(?!\w))", "\xa0", text)
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -40,7 +51,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
                 text = bytes_text(int(value)) if name.endswith("bytes") else f"{value:,}"
                 cells.append(f'<td class="number">{text}</td>')
             else:
-                cells.append(f"<td>{html.escape(str(value))}</td>")
+                cells.append(f"<td>{html.escape(unbroken(str(value)))}</td>")
         body.append(f"<tr>{''.join(cells)}</tr>")
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
 
@@ -118,7 +129,7 @@ def curve(title: str, values: Sequence[float], ends: tuple[str, str], *, unit: s
     )
 
     def text(value: float) -> str:
-        return bytes_text(round(value)).replace(" ", "\xa0") if unit == "bytes" else f"{value:,}"
+        return unbroken(bytes_text(round(value))) if unit == "bytes" else f"{value:,}"
 
     told = f"{html.escape(title)}: {text(values[0])} → {text(values[-1])}, at most {text(max(values))}"
     # Stretched to the page's width: so no text may be inside.

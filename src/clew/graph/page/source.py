@@ -5,12 +5,32 @@ from __future__ import annotations
 import html
 import linecache
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 _AROUND = 4  # lines before and after
+_FAR = 8  # lines: what is nearer stands in one excerpt
 
 
-def excerpt(file: str, marked: Mapping[int, str], function: str = "") -> str:
+def excerpts(parties: Iterable[tuple[str, str, int, str]]) -> str:
+    """Lines with what is around them, side by side; those of one function that are near each other in one.
+
+    Args:
+        parties: what is said beside a line, its file, its number and the function.
+    """
+    found: list[tuple[str, str, dict[int, str]]] = []
+    for what, file, line, function in parties:
+        for other_file, other_function, marked in found:
+            is_near = any(abs(line - other) <= _FAR for other in marked)
+            if (file, function) == (other_file, other_function) and is_near:
+                marked[line] = f"{marked[line]}, {what}" if line in marked else what
+                break
+        else:
+            found.append((file, function, {line: what}))
+    text = "".join(_excerpt(file, marked, function) for file, function, marked in found)
+    return f'<div class="sources">{text}</div>' if text else ""
+
+
+def _excerpt(file: str, marked: Mapping[int, str], function: str) -> str:
     """The lines around those that are marked, with what the marks say; empty if the source cannot be had.
 
     Args:
