@@ -80,9 +80,9 @@ def test_totals_count_nodes_and_bytes(xray: Run) -> None:
     ).stdout
     assert "nodes built                       7, those of leaves included" in out
     assert "bytes saved by nodes              5.0 KiB" in out
-    assert "freed by backward                 1 node, 1.0 KiB: 1.0 KiB released to the allocator" in out
-    assert "released with the last reference  1 node, 1.0 KiB: 1.0 KiB released to the allocator" in out
-    assert "still held                        4 nodes, 3.0 KiB saved" in out
+    assert "freed by backward                 what 1 node saved, 1.0 KiB: 1.0 KiB released to the allocator" in out
+    assert "released with the last reference  what 1 node saved, 1.0 KiB: 1.0 KiB released to the allocator" in out
+    assert "still held                        4 nodes, leaves included, 3.0 KiB saved" in out
     assert "by kept[0] … kept[2] (3 tensors): 3 nodes, 3.0 KiB saved, created at train.py:5 in <module>" in out
 
 

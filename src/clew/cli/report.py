@@ -114,7 +114,7 @@ def totals_rows(report: Report) -> list[tuple[str, str]]:
         ("peak of all tensors", bytes_text(report.peak_bytes)),
         ("freed by backward", _freed(counters, "backward")),
         ("released with the last reference", _freed(counters, "scope")),
-        ("still held", f"{counted(counters['nodes_alive'], 'node')}, {bytes_text(held_bytes)} saved"),
+        ("still held", f"{counted(counters['nodes_alive'], 'node')}, leaves included, {bytes_text(held_bytes)} saved"),
     ]
 
 
@@ -132,7 +132,7 @@ def _totals(report: Report) -> str:
 def _freed(counters: Mapping[str, int], how: str) -> str:
     nodes, nbytes = counters[f"nodes_freed_by_{how}"], counters[f"bytes_freed_by_{how}"]
     released = counters[f"bytes_released_by_{how}"]
-    told = f"{counted(nodes, 'node')}, {bytes_text(nbytes)}"
+    told = f"what {counted(nodes, 'node')} saved, {bytes_text(nbytes)}"
     return f"{told}: {freed_text(nbytes, released)}" if nbytes else told
 
 

@@ -41,19 +41,26 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
         '<tr><td>a&lt;b</td><td class="number">2.0 KiB</td></tr></tbody></table>'
     """
     rows = list(rows)
-    kinds = [' class="number"' if rows and isinstance(value, (int, float)) else "" for value in (rows or [header])[0]]
+    kinds = [
+        ' class="number"' if rows and all(map(_is_number, column)) else ""
+        for column in zip(*(rows or [header]), strict=True)
+    ]
     head = "".join(f'<th scope="col"{kind}>{html.escape(name)}</th>' for name, kind in zip(header, kinds, strict=True))
     body = []
     for row in rows:
         cells = []
-        for name, value in zip(header, row, strict=True):
+        for name, value, kind in zip(header, row, kinds, strict=True):
+            text = str(value)
             if isinstance(value, (int, float)):
                 text = bytes_text(int(value)) if name.endswith("bytes") else f"{value:,}"
-                cells.append(f'<td class="number">{text}</td>')
-            else:
-                cells.append(f"<td>{html.escape(unbroken(str(value)))}</td>")
+            cells.append(f"<td{kind}>{html.escape(unbroken(text))}</td>")
         body.append(f"<tr>{''.join(cells)}</tr>")
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+
+
+def _is_number(value: object) -> bool:
+    """A number, or a text that is one with its unit."""
+    return isinstance(value, (int, float)) or re.fullmatch(r"[\d.,]+ (%|[nµm]?s)", str(value)) is not None
 
 
 def bars(x: Sequence[object], series: Mapping[str, Sequence[float]], *, unit: str = "bytes", label: str = "") -> str:

@@ -128,9 +128,10 @@ function measure(model, group, level, graph, ports) {
   level.graph = graph;
   if (group === 0) return frameOf(group, left - MARGIN, right + MARGIN, top - MARGIN, bottom + MARGIN);
   // The title stands beside what comes in from above, on whichever side.
+  const turns = [...level.joins.values()].some(({ outer, side }, at, all) => side === "end" && all.some((one, other) => other !== at && one.side === side && one.outer === outer));
   const wanted = (widthOf(groupTitle(model, group), TEXT_FONT) + 48) * (ports.in.length ? 2 : 1);
   const spare = Math.max(0, wanted - (right - left) - 2 * MARGIN) / 2;
-  return frameOf(group, left - MARGIN - spare, right + MARGIN + spare, top - TITLE_ROOM - (ports.in.length ? PORT_ROOM : 0), bottom + MARGIN);
+  return frameOf(group, left - MARGIN - spare, right + MARGIN + spare, top - TITLE_ROOM - (turns ? PORT_ROOM : 0), bottom + MARGIN);
 }
 
 // The heights of the rows that dagre has made, by where their middle is.
@@ -207,7 +208,7 @@ function joinPorts(level, around, { group, height }, shift, result) {
     if (side === "start") result.edges.push({ points: [port, joint], count: inside.count });
     else {
       entries.push(joint.x);
-      result.edges.push({ points: [joint, { x: joint.x, y: edge + TITLE_ROOM - 4 }, port], count: inside.count });
+      result.edges.push({ points: [joint, { x: joint.x, y: Math.min(edge + TITLE_ROOM - 4, port.y) }, port], count: inside.count });
     }
   }
   result.entries.set(group, [...(result.entries.get(group) || []), ...entries]);

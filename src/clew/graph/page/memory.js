@@ -1,5 +1,5 @@
 // The chart of memory over time, and the table of one moment beside it.
-const CHART = { left: 74, right: 12, top: 10, bottom: 26, height: 340 };
+const CHART = { left: 74, right: 12, top: 10, bottom: 26 };
 
 async function startMemory(root) {
   const model = await readMemory(root.querySelector("script[type='application/json']"));
@@ -21,7 +21,8 @@ async function startMemory(root) {
   function draw() {
     const width = svg.clientWidth - CHART.left - CHART.right;
     if (width <= 0) return;
-    const height = CHART.height - CHART.top - CHART.bottom;
+    const bottom = svg.clientHeight - CHART.bottom;
+    const height = bottom - CHART.top;
     const stack = memoryStack(model, state.filter, state.from, state.to, Math.min(600, Math.floor(width)));
     const { shown, left } = memoryNames(stack);
     const most = Math.max(1, ...stack.columns.map(({ total }) => total));
@@ -40,14 +41,14 @@ async function startMemory(root) {
       areas.push(area);
       base = upper;
     }
-    svg.setAttribute("viewBox", `0 0 ${svg.clientWidth} ${CHART.height}`);
-    svg.replaceChildren(...areas, ...byteAxis(top, step, y, svg.clientWidth), ...timeAxis(state, x, width), marker(x));
+    svg.setAttribute("viewBox", `0 0 ${svg.clientWidth} ${svg.clientHeight}`);
+    svg.replaceChildren(...areas, ...byteAxis(top, step, y, svg.clientWidth), ...timeAxis(state, x, width, bottom), marker(x, bottom));
     state.scale = { x, width, stack, series };
   }
 
-  function marker(x) {
+  function marker(x, bottom) {
     const inside = state.time >= state.from && state.time <= state.to;
-    return make("line", { class: "rule", x1: x(state.time), x2: x(state.time), y1: CHART.top, y2: CHART.height - CHART.bottom, visibility: inside ? "visible" : "hidden" });
+    return make("line", { class: "rule", x1: x(state.time), x2: x(state.time), y1: CHART.top, y2: bottom, visibility: inside ? "visible" : "hidden" });
   }
 
   function tell() {
@@ -198,15 +199,15 @@ function byteAxis(top, step, y, width) {
   return marks;
 }
 
-function timeAxis({ from, to }, x, width) {
+function timeAxis({ from, to }, x, width, bottom) {
   const step = roundStep(to - from, width / 90, "time");
   const unit = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]].find(([, size]) => to >= size) || ["ns", 1];
   const digits = Math.max(0, -Math.floor(Math.log10(step / unit[1]) + 1e-9));
   const marks = [];
   for (let value = Math.ceil(from / step) * step; value <= to; value += step) {
-    marks.push(make("line", { class: "tick", x1: x(value), x2: x(value), y1: CHART.height - CHART.bottom, y2: CHART.height - CHART.bottom + 5 }));
+    marks.push(make("line", { class: "tick", x1: x(value), x2: x(value), y1: bottom, y2: bottom + 5 }));
     const anchor = x(value) + 24 > CHART.left + width ? "end" : "middle";
-    marks.push(make("text", { x: x(value), y: CHART.height - 6, "text-anchor": anchor }, `${(value / unit[1]).toFixed(digits)} ${unit[0]}`));
+    marks.push(make("text", { x: x(value), y: bottom + 20, "text-anchor": anchor }, `${(value / unit[1]).toFixed(digits)} ${unit[0]}`));
   }
   return marks;
 }
