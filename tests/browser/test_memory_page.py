@@ -101,6 +101,28 @@ def test_nothing_is_hidden_in_a_rest(page, by):
     assert page.locator(".memory-chart [data-name='everything else']").count() == 0
 
 
+@pytest.mark.parametrize("width", [1440, 420])
+def test_the_table_of_lines_is_in_sight(opened, recorded, width):
+    page = opened(recorded[0].html, wait_for=".memory[data-ready=yes]", viewport={"width": width, "height": 900}).page
+    page.select_option(".memory-by", "line")
+    assert page.locator(".memory-side").evaluate("one => one.scrollWidth <= one.clientWidth")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_colours_and_what_is_read_off_are_of_the_names_shown(page):
+    page.locator(".memory-chart").hover()
+    page.select_option(".memory-by", "line")
+    assert "activations" not in page.locator(".memory .note").inner_text()
+    colours = "rows => rows.map(row => [row.textContent, row.querySelector('.swatch').style.background])"
+    swatches = dict(page.locator(".memory-table .drill").evaluate_all(colours))
+    areas = "all => all.map(area => [area.dataset.name, area.style.fill])"
+    fills = dict(page.locator(".memory-chart [data-name]").evaluate_all(areas))
+    assert {name: swatches[name] for name in fills if name in swatches} == {
+        name: fill for name, fill in fills.items() if name in swatches
+    }
+    assert "var(--colour-0)" in next(iter(fills.values()))
+
+
 def test_down_to_lines_and_back(page):
     saved = rows(page)["activations saved by the graph"]
     page.get_by_role("button", name="activations saved by the graph").click()

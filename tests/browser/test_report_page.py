@@ -70,6 +70,10 @@ def test_an_error_can_be_read_on_a_phone(report, opened):
     assert heading.inner_text().endswith("errors.GraphFreedError")
     assert heading.evaluate("one => one.scrollWidth <= one.clientWidth")
     assert page.evaluate("document.documentElement.scrollWidth") <= 420
+    assert page.locator("[role=tab]").evaluate_all("tabs => new Set(tabs.map(tab => tab.clientHeight)).size") == 1
+    said = page.locator(".said:visible").evaluate_all("all => all.map(one => one.getBoundingClientRect().right)")
+    assert said
+    assert max(said) < 420
 
 
 def test_the_graph_of_a_step(report, opened):

@@ -108,4 +108,4 @@ def _growth(report: Report) -> str:
         for found in report.growth
     ]
     parts.append(table(("created at", "held by", "iterations", "nodes", "bytes"), rows))
-    return "".join([*parts, *(f"<p>{html.escape(str(found))}</p>" for found in report.growth)])
+    return "".join([*parts, *(f"<p>{with_code(str(found))}</p>" for found in report.growth)])

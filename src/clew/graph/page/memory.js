@@ -6,12 +6,14 @@ async function startMemory(root) {
   const find = (name) => root.querySelector(`.${name}`);
   const svg = find("memory-chart");
   const state = { filter: { by: "category", category: "", modules: [], line: "" }, from: 0, to: model.end, step: model.peak.step, time: model.peak.time };
-  const colours = new Map(CATEGORIES.map((name, number) => [name, `var(--colour-${number})`]));
+  const colours = new Map();
+  const heading = find("note").textContent;
 
   function colourOf(name) {
     if (name === REST) return "var(--rest)";
+    if (CATEGORIES.includes(name)) return `var(--colour-${CATEGORIES.indexOf(name)})`;
     if (!colours.has(name)) {
-      const number = colours.size - CATEGORIES.length;
+      const number = colours.size;
       const shade = Math.floor(number / 9) % 3; // nine colours, then darker and lighter ones
       colours.set(name, `color-mix(in oklab, var(--colour-${number % 9}) ${[100, 62, 78][shade]}%, ${["black", "black", "white"][shade]})`);
     }
@@ -55,12 +57,13 @@ async function startMemory(root) {
     const rows = memoryAt(model, state.step, state.filter);
     const total = rows.reduce((sum, row) => sum + row.bytes, 0);
     const what = state.step === model.peak.step ? "Peak" : "Moment";
+    const inChart = new Set(state.scale?.series.map(([name]) => name));
     find("memory-title").textContent = `${what}: ${bytesText(total)} after ${timeText(state.time)}`;
     find("memory-title").dataset.bytes = total;
     find("memory-table").replaceChildren(...rows.map((row) =>
       element("tr", {},
         element("td", {}, element("button", { type: "button", class: "drill", onclick: () => drill(row.name) },
-          element("span", { class: "swatch", style: `background: ${colourOf(row.name)}` }), row.name), sourceOf(row)),
+          element("span", { class: "swatch", style: `background: ${colourOf(inChart.has(row.name) ? row.name : REST)}` }), row.name), sourceOf(row)),
         element("td", { class: "number" }, numberText(row.blocks)),
         element("td", { class: "number", "data-bytes": row.bytes }, bytesText(row.bytes)),
         element("td", { class: "number" }, shareText(row.bytes / Math.max(1, total))))));
@@ -70,7 +73,7 @@ async function startMemory(root) {
     find("memory-by").value = state.filter.by;
   }
 
-  const sourceOf = (row) => (state.filter.by === "line" && model.groups[row.group].source ? element("small", {}, element("code", {}, model.groups[row.group].source)) : "");
+  const sourceOf = (row) => (state.filter.by === "line" && model.groups[row.group].source ? element("small", {}, element("code", {}, ...breakable(model.groups[row.group].source, /(?<=[.(_])(?=\w)/))) : "");
 
   // From a category to its modules, from a module to what is in it, and to lines.
   function drill(name) {
@@ -83,7 +86,7 @@ async function startMemory(root) {
       const deeper = model.moduleParts.some((parts) => modules.every((part, depth) => parts[depth] === part) && parts.length > modules.length);
       state.filter = { ...filter, modules, by: deeper ? "module" : "line" };
     } else state.filter = { ...filter, by: "line" };
-    update();
+    refill();
   }
 
   function back(depth) {
@@ -91,6 +94,13 @@ async function startMemory(root) {
     const place = depth - (category ? 1 : 0);
     if (depth === 0) state.filter = { by: "category", category: "", modules: [], line: "" };
     else state.filter = { by: place > modules.length ? "line" : "module", category, modules: modules.slice(0, Math.max(0, place)), line: "" };
+    refill();
+  }
+
+  // Other names: their colours start anew, and what was read off is of the names before.
+  function refill() {
+    colours.clear();
+    find("note").textContent = heading;
     update();
   }
 
@@ -103,7 +113,7 @@ async function startMemory(root) {
     const span = Math.min(model.end, Math.max(to - from, model.end * 1e-6, 10));
     state.from = Math.min(Math.max(0, from), model.end - span);
     state.to = state.from + span;
-    draw();
+    update();
   }
 
   function zoom(factor, at = (state.from + state.to) / 2) {
@@ -122,7 +132,7 @@ async function startMemory(root) {
   listenToChart(svg, { state, show, zoom, timeAt, choose, read: (event) => readOff(find("note"), state, timeAt(event)) });
   find("memory-by").addEventListener("change", (event) => {
     state.filter = { ...state.filter, by: event.target.value, line: "" };
-    update();
+    refill();
   });
   find("memory-peak").addEventListener("click", () => {
     Object.assign(state, { step: model.peak.step, time: model.peak.time });

@@ -9,6 +9,9 @@ function element(name, attributes = {}, ...children) {
   return made;
 }
 
+// Pieces of a text with places between them where a line may end.
+const breakable = (text, where) => text.split(where).flatMap((piece, number) => (number ? [element("wbr"), piece] : [piece]));
+
 function facts(pairs) {
   const list = element("dl");
   for (const [name, value] of pairs) if (value !== "" && value !== null) list.append(element("dt", {}, name), element("dd", {}, value));
@@ -41,10 +44,10 @@ function describe(model, moment, item, actions) {
 function describeNode(model, moment, node, actions) {
   const title = model.text[model.title[node]];
   const state = stateOf(model, moment, node);
-  const parts = [element("h2", {}, title, element("span", { class: `chip ${state}` }, state === "plain" ? "saved nothing" : state))];
+  const parts = [element("h2", {}, ...breakable(title, /(?<=[a-z0-9])(?=[A-Z])/), element("span", { class: `chip ${state}` }, state === "plain" ? "saved nothing" : state))];
   if (model.place[node] >= 0) {
     const [file, line, name, source] = model.places[model.place[node]];
-    parts.push(element("p", { class: "place" }, `${file}:${line} in ${name}`));
+    parts.push(element("p", { class: "place" }, ...breakable(`${file}:${line} in ${name}`, /(?<=\/)(?=\w)/)));
     if (source) parts.push(element("pre", {}, source));
   }
   if (model.remarks[node]) parts.push(element("p", {}, model.remarks[node]));
