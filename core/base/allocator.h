@@ -15,7 +15,7 @@ struct MemoryStats {
     std::int64_t cached = 0;  // held back for reuse, as rounded
     std::int64_t allocations = 0;
     std::int64_t frees = 0;
-    std::int64_t objects = 0;  // bytes of nodes, layouts, records and tensor heads alive in the pool
+    std::int64_t objects = 0;  // bytes of what is alive in the pool: nodes, layouts, records, tensor heads
 };
 extern MemoryStats memory_stats;
 

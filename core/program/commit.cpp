@@ -151,6 +151,8 @@ private:
     // As the last assignment to each leaf leaves it. All are found before one is set: a leaf may get another's of
     // before.
     void set_gradients() {
+        // Old gradients die here, which may run Python, and that this program again.
+        auto assigned = std::exchange(state_.slice.assigned, {});
         for (const int index : slice_.gradients) {
             const Step& step = program_.steps[static_cast<std::size_t>(index)];
             const Leaf& leaf = program_.leaves[static_cast<std::size_t>(step.index)];
@@ -159,10 +161,11 @@ private:
             const Tensor gradient = step.inputs[0] < 0 ? Tensor() : object_of(step.inputs[0], leaf);
             if (gradient && program_.outcome && program_.memory_of(step.inputs[0]).input < 0)
                 gradient->storage->version = leaf.version;
-            state_.slice.assigned.emplace_back(tensor, gradient);
+            assigned.emplace_back(tensor, gradient);
         }
-        for (auto& [leaf, gradient] : state_.slice.assigned) assign_grad(leaf, std::move(gradient));
-        state_.slice.assigned.clear();
+        for (auto& [leaf, gradient] : assigned) assign_grad(leaf, std::move(gradient));
+        assigned.clear();
+        state_.slice.assigned = std::move(assigned);
     }
     // The tensor object that stands for a register outside, as the .grad of the leaf; or a new one.
     Tensor object_of(int index, const Leaf& leaf) {

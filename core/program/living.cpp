@@ -1,4 +1,5 @@
 // The end of a block: which of its tensors and nodes live on, and what can't be run again.
+#include <algorithm>
 #include <unordered_set>
 #include <utility>
 
@@ -68,6 +69,7 @@ void Recorder::note_ends() {
 
 // What can be said only once all has run.
 void Recorder::look_back() {
+    for (const Tensor& one : asked_) resolve(one);
     for (const Input& input : program_.inputs) {
         if (input.grad_of) continue;
         if (input.tensor.requires_grad() != input.requires_grad)
@@ -94,21 +96,43 @@ void Recorder::look_back() {
     }
 }
 
-// A gradient that the block gives to a leaf is one object, with a new value in each run. It can't be that and, as the
-// .grad of another leaf, the value of the run before.
+// A gradient that the block gives to a leaf is one object, with a new value in each run. What the block reads there in
+// the next run is that object, so nothing else may keep the value of the run before.
 void Recorder::look_at_gradients() {
+    const auto gradient_of = [](const Tensor& leaf) { return leaf->extras ? leaf->extras->grad : Tensor(); };
     for (const Step& step : program_.steps) {
         if (step.kind != StepKind::Rebind) continue;
-        const TensorObject* const leaf = program_.leaves[static_cast<std::size_t>(step.index)].tensor.get();
+        const Tensor& leaf = program_.leaves[static_cast<std::size_t>(step.index)].tensor;
+        const Tensor now = gradient_of(leaf);
+        if (!now || now->has(TensorObject::kOlder)) continue;
         for (const Input& input : program_.inputs) {
-            if (!input.grad_of || input.reg != step.inputs[0] || input.tensor.get() == leaf) continue;
-            const Extras* const extras = input.tensor->extras;
-            if (extras && extras->grad && !extras->grad->has(TensorObject::kOlder))
-                program_.refusals.push_back(
-                    {"gives a tensor the .grad of another, which gets a new one in the block; give it a clone()",
-                     step.code, step.instruction});
+            const int memory = program_.of(input.reg).memory;
+            if (!input.grad_of || input.tensor.get() != leaf.get() || memory_of(now, false) == memory) continue;
+            const bool is_kept = outlives(memory) || std::ranges::any_of(program_.leaves, [&](const Leaf& other) {
+                                     const Tensor gradient = gradient_of(other.tensor);
+                                     return gradient && memory_of(gradient, false) == memory;
+                                 });
+            if (!is_kept) continue;
+            program_.refusals.push_back(
+                {"gives a tensor a new .grad while the one before is kept (as the .grad of another tensor, by a view "
+                 "or "
+                 "in a graph), which run() can't tell apart; keep a clone() of it",
+                 step.code, step.instruction});
+            return;
         }
     }
+}
+
+// Whether a tensor of the block that lives looks at this memory, or a node has saved it.
+bool Recorder::outlives(int memory) {
+    for (TensorObject* one = living_tensors; one; one = one->next)
+        if (!one->has(TensorObject::kOlder) && memory_of(Tensor(one), false) == memory) return true;
+    return std::ranges::any_of(program_.nodes, [&](const KeptNode& kept) {
+        return kept.alive() && !kept.node->has(Node::kFreed) &&
+               std::ranges::any_of(kept.slots, [&](const KeptSlot& slot) {
+                   return slot.reg >= 0 && program_.of(slot.reg).memory == memory;
+               });
+    });
 }
 
 // Rules of nodes from before the block read what the graph saved then.

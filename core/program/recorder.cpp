@@ -276,7 +276,7 @@ void Recorder::notice(const Notice& notice) {
         case Event::Backward:
             // That they require gradients is a condition, even if none reaches them.
             for (const Tensor& input : notice.inputs)
-                if (input->has(TensorObject::kOlder)) resolve(input);
+                if (input->has(TensorObject::kOlder)) asked_.push_back(input);
             return note_backward(notice.tensors);
         case Event::FunctionMade: {
             auto* const node = static_cast<Node*>(const_cast<void*>(notice.what));

@@ -104,6 +104,7 @@ private:
     void unmark();
     void look_back();
     void look_at_gradients();
+    bool outlives(int memory);
     void keep_living();
     void note_leaves(const std::unordered_map<const TensorObject*, int>& places);
     void note_ends();
@@ -118,7 +119,8 @@ private:
     bool failed_ = false;       // an operation raised
     const TensorObject* grad_read_ = nullptr;
     std::vector<Node*> contexts_, hooked_;
-    int functions_ = 0;  // under way, one in another
+    std::vector<Tensor> asked_;  // inputs of autograd.grad, from before the block
+    int functions_ = 0;          // under way, one in another
     Handle last_code_;
 };
 

@@ -105,6 +105,7 @@ class ProductCall final : public CallOf<1, decltype(kProduct), View, View, View,
 public:
     ProductCall(const View& out, const View& a, const View& b, Number alpha, Number beta)
         : CallOf(out, a, b, alpha, beta), small_(out, a, b, alpha, beta) {}
+    std::size_t bytes() const override { return sizeof(*this); }
     void run() const override {
         small_ ? small_.run(argument<0>().data, argument<1>().data, argument<2>().data) : CallOf::run();
     }

@@ -75,6 +75,7 @@ class ProductCall final : public CallOf<1, decltype(kProduct), View, View, View,
 public:
     ProductCall(const View& out, const View& a, const View& x, Number alpha, Number beta)
         : CallOf(out, a, x, alpha, beta), small_(Column(out).view, a, Column(x).view, alpha, beta) {}
+    std::size_t bytes() const override { return sizeof(*this); }
     void run() const override {
         small_ ? small_.run(argument<0>().data, argument<1>().data, argument<2>().data) : CallOf::run();
     }

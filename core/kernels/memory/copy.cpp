@@ -182,6 +182,7 @@ public:
     CopyCall(const View& out, const View& in)
         : CallOf(out, in), few_rows_(repeated_row() > 0 && element_count(out) <= kChunk / 2) {}
     // A row for each of a few others is one call of a loop, as copy() would find out each time.
+    std::size_t bytes() const override { return sizeof(*this); }
     void run() const override {
         if (!few_rows_) return CallOf::run();
         CLEW_ASSERT_FRAME();

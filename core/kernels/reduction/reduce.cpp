@@ -209,6 +209,7 @@ public:
         : CallOf(kind, out, in, axes_mask) {
         if (!is_complex(in.dtype)) small_ = SmallReduction(task_of(static_cast<int>(kind), out, in, axes_mask));
     }
+    std::size_t bytes() const override { return sizeof(*this); }
     void run() const override { small_ ? small_.run(argument<1>().data, argument<2>().data) : CallOf::run(); }
     std::optional<FlatReduction> flat_reduction() const override {
         const ReduceKind kind = argument<0>();
