@@ -1,5 +1,6 @@
 #include "core/program/replay_memory.h"
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -69,12 +70,22 @@ bool is_free(const Tensor& gradient, const KeptRegister& reg, std::int64_t bytes
            byte_offset(gradient) == reg.offset;
 }
 
+// Whether a copy of this memory has been written, which the commit puts back there.
+bool has_copy(const ReplayState& state, const Storage* storage) {
+    return state.has_copies && std::ranges::any_of(state.slice.inputs, [&](int i) {
+               const Input& input = state.program.inputs[static_cast<std::size_t>(i)];
+               return state.grounds[static_cast<std::size_t>(state.program.of(input.reg).memory)].copied &&
+                      input.present()->storage.get() == storage;
+           });
+}
+
 bool renew(ReplayState& state, const Plan::Taken& taken) {
     const Tensor leaf = leaf_of(state.program, state.program.leaves[static_cast<std::size_t>(taken.leaf)]);
     if (!leaf || !leaf->extras || !leaf->extras->grad) return false;
     const Tensor& before = leaf->extras->grad;
     const std::int64_t bytes = state.program.memories[static_cast<std::size_t>(taken.memory)].bytes;
-    if (!is_free(before, state.program.of(taken.gradient), bytes)) return false;
+    if (!is_free(before, state.program.of(taken.gradient), bytes) || has_copy(state, before->storage.get()))
+        return false;
     take(state, taken, before->storage);
     state.regs[static_cast<std::size_t>(taken.gradient)] = before;
     return true;

@@ -177,6 +177,31 @@ def test_gradients_change_hands(kind):
     assert kind == "eager" or step.hits == 3
 
 
+@pytest.mark.parametrize("keeps", [False, True], ids=["compiled", "kept"])
+def test_a_gradient_that_is_added_to_and_then_replaced(keeps):
+    """One backward adds in place, one makes a new gradient. Scattering runs as it is, so the first is a copy."""
+
+    def accumulate(x):
+        smallest = x.kthvalue(1, 0, True)[0]
+        x.sum().backward(retain_graph=True)
+        smallest.sum().backward(create_graph=True)
+
+    values = [[0.7, -2.0, -0.2], [-1.1, 0.3, 1.2]]
+    ours, expected = (clew.tensor(values, requires_grad=True) for _ in "oe")
+    step, program = clew.compile(accumulate), None
+    for i in range(8):
+        if not keeps or i == 0:
+            (accumulate if keeps else step)(ours)
+        elif program is None:
+            with clew.keep_graph() as program:
+                accumulate(ours)
+        else:
+            program.run()
+        accumulate(expected)
+        assert ours.grad.tolist() == expected.grad.tolist(), i
+    assert keeps or step.hits == 6
+
+
 def hands_on(v, w, c):
     v.grad = w.grad
     w.grad = c * 2

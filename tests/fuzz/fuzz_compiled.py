@@ -79,7 +79,8 @@ class Side:
         clew.random.set_rng_state(self.stream)
         given = [] if self.captured else [self.namespace[name] for name in self.leaves]
         try:
-            results = self.function(*given)
+            with clew.enable_grad():  # a program that fails may leave another mode
+                results = self.function(*given)
         except Exception as error:
             return type(error).__name__
         finally:
