@@ -117,7 +117,8 @@ private:
             if (writer <= kept.step || !slice_.runs[static_cast<std::size_t>(writer)]) continue;
             for (const KeptWrite& written : program_.steps[static_cast<std::size_t>(writer)].writes)
                 if (program_.of(written.reg).memory == saved.memory &&
-                    (written.bump || program_.of(written.reg).bytes.meets(saved.bytes)))
+                    ((written.bump && written.through == slot.through) ||
+                     program_.of(written.reg).bytes.meets(saved.bytes)))
                     return true;
         }
         return false;

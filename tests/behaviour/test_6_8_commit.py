@@ -163,6 +163,16 @@ def test_a_graph_from_outside_sees_that_its_values_were_written():
         y.backward()
 
 
+def test_a_write_of_no_elements_through_data_leaves_what_was_saved():
+    x, index = clew.ones(3, requires_grad=True), clew.tensor([0])
+    with clew.keep_graph() as program:
+        y = x.index_fill(0, index, 0.0).sum()
+        index.data[0:0].zero_()
+    program.run()
+    y.backward()
+    assert x.grad.tolist() == [0.0, 1.0, 1.0]
+
+
 def test_deep_chains_of_programs_die_one_by_one():
     """Each block reads what the one before made: no recursion when the last result goes."""
     assert sys.getrecursionlimit() < 20_000
