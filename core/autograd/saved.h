@@ -87,6 +87,9 @@ inline std::uint32_t current_version(const SavedSlot& slot) {
     return storage ? storage->version : slot.version;
 }
 
+// Whether what it holds was written through another version counter (.data) after the node was made.
+bool written_through_alias(const Node& node, const SavedSlot& slot);
+
 // Drops what the node saved, on behalf of the call that `record` describes.
 void release_saved(Node& node, const Ref<Release>& record);
 // A node whose slots hold nothing but a layout counts as one that `record` has released.

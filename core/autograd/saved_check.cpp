@@ -93,6 +93,10 @@ std::string advice(const Write* write) {
 
 }  // namespace
 
+bool written_through_alias(const Node& node, const SavedSlot& slot) {
+    return slot.state == SlotState::Held && alias_write(node, slot, *slot.held_storage()) != nullptr;
+}
+
 void saved_detail::check_writes(Node& node, const SavedSlot& slot) {
     const Storage& storage = *slot.held_storage();
     const std::uint32_t now = current_version(slot);

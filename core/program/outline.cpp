@@ -227,6 +227,8 @@ void Recorder::outline_slots(NodeOutline& outline, Node& node, const KeptNode& k
         if (known.edge)
             refuse(
                 format("gives a graph with %s, which saved a value with a history of its own", node.kind->node_name));
+        if (written_through_alias(node, slot))
+            refuse(format("gives a graph with %s, whose saved value was written through .data", node.kind->node_name));
         outline.slots.push_back({.reg = known.reg,
                                  .layout = LayoutRef(slot.layout),
                                  .dtype = slot.dtype,

@@ -113,3 +113,20 @@ def test_writing_on_is_written_through_the_same_history() -> None:
         y.sum().backward()
         assert w.grad.tolist() == [[0, 0], [0, 0], [1, 1]]
     assert compiled.hits == 2
+
+
+@pytest.mark.filterwarnings("ignore::clew.KeepWarning")
+def test_a_write_through_data_is_seen_by_the_backward_of_each_call() -> None:
+    w = clew.ones(3, requires_grad=True)
+
+    @clew.compile
+    def step(x: Any) -> Any:
+        y = (w * w * x).sum()
+        w.data.add_(1.0)
+        return y
+
+    for i in range(4):
+        y = step(clew.full((3,), float(i)))
+        with pytest.raises(clew.autograd.errors.InplaceError, match="alias"):
+            y.backward()
+    assert "written through .data" in str(step.why())

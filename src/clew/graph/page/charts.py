@@ -38,7 +38,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
     Example:
         >>> table(["line", "bytes"], [("a<b", 2048)])[-71:]
-        '<tr><td>a&lt;b</td><td class="number">2.0 KiB</td></tr></tbody></table>'
+        '<tr><td>a&lt;b</td><td class="number">2.0\\xa0KiB</td></tr></tbody></table>'
     """
     rows = list(rows)
     kinds = [
