@@ -103,8 +103,8 @@ void add_rows(const Task& task, const char* in, std::int64_t rows, std::int64_t 
 std::int64_t add_narrow_rows(const Task& task, const char* in, std::int64_t rows, std::int64_t width, Accumulator* high,
                              double* low) {
     const std::int64_t row_stride = task.reduced.in[0], fold = kColumns / width;
-    if (width >= 64 || task.centered || row_stride != width * task.in_size || task.kept.in[0] != task.in_size ||
-        rows < 4 * fold)
+    if (!fold_rows(rows, width) || task.centered || row_stride != width * task.in_size ||
+        task.kept.in[0] != task.in_size)
         return 0;
     Accumulator wide_high[kColumns];
     double wide_low[kColumns];

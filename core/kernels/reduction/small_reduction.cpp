@@ -10,7 +10,7 @@ SmallReduction::SmallReduction(const Task& task) {
     if (task.kept.count == 0 || task.reduced.count == 0 || task.kept.count * task.reduced.count > kMost) return;
     columns_ = task.goes_by_columns();
     const bool gathers = task.kept.in[0] != task.in_size;
-    const bool folds = task.kept.count < 64 && task.reduced.count >= 4 * (kColumns / task.kept.count);
+    const bool folds = fold_rows(task.reduced.count, task.kept.count);
     if (columns_ && (gathers || folds || task.kept.count > kColumns)) return;
     reducer_ = &task.reducer;
     kept_ = task.kept.count;

@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Iterator
-from types import FrameType
 from typing import Any
 
-from .frames import is_ours
+from .frames import user_frames
 
 # Each with the line that has made it: file, line and function.
 _alive: weakref.WeakKeyDictionary[Any, tuple[str, int, str] | None] = weakref.WeakKeyDictionary()
@@ -16,10 +15,9 @@ _alive: weakref.WeakKeyDictionary[Any, tuple[str, int, str] | None] = weakref.We
 
 def optimizer_is_here(optimizer: Any) -> None:
     """Called by each optimizer when it is made."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and is_ours(frame.f_code.co_filename):
-        frame = frame.f_back
-    _alive[optimizer] = frame and (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_qualname)
+    callers = user_frames(sys._getframe(1))
+    code = callers[0].f_code if callers else None
+    _alive[optimizer] = code and (code.co_filename, callers[0].f_lineno, code.co_qualname)
 
 
 def made_at(optimizer: Any) -> tuple[str, int, str] | None:
