@@ -101,6 +101,8 @@ Tensor ones_like(const Tensor& x);
 
 // scalar.cpp
 Tensor number(double value, DType dtype);  // a wrapped number: yields to tensors in type promotion
+inline Tensor zero() { return number(0, DType::Float64); }
+inline Tensor one() { return number(1, DType::Float64); }
 
 // convert.cpp
 Tensor cast(const Tensor& x, DType dtype);  // x itself if it has the dtype

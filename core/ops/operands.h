@@ -25,6 +25,8 @@ inline bool is_like(const Tensor& x, const Tensor& other) {
 inline bool is_packed(const Tensor& x, DType dtype, std::int64_t elements) {
     return x && x.dtype() == dtype && x.numel() == elements && x.contiguous();
 }
+// What a kernel takes for an operand that may be left out.
+inline void* data_or_null(const Tensor& x) { return x ? x.data() : nullptr; }
 // All that are there have this floating dtype.
 inline bool all_floating(DType dtype, std::initializer_list<const Tensor*> tensors) {
     return is_floating(dtype) &&

@@ -10,8 +10,6 @@
 namespace clew {
 namespace {
 
-Tensor zero() { return number(0, DType::Float64); }
-
 struct Limits {
     Scalar min_val, max_val;
 };

@@ -7,8 +7,6 @@
 namespace clew {
 namespace {
 
-Tensor zero() { return number(0, DType::Float64); }
-
 struct SoftplusAttrs {
     double beta, threshold;
 };

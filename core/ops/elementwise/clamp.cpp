@@ -13,8 +13,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-Tensor zero() { return number(0, DType::Float64); }
-
 // Where x keeps its value, the limits included; nowhere if the lower limit is above the upper one.
 Tensor between(const Tensor& x, const Tensor& low, const Tensor& high) {
     if (!low) return compare(kLe, x, high);

@@ -43,5 +43,6 @@ void check_destination(const char* op, const Tensor& out, Sizes sizes, DType dty
 Tensor converted(const Tensor& x, DType dtype);
 // The same for kernels that read contiguous memory: x itself, or a copy.
 Tensor as_contiguous(const Tensor& x);
+inline Tensor contiguous_or_null(const Tensor& x) { return x ? as_contiguous(x) : x; }
 
 }  // namespace clew

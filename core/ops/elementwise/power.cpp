@@ -15,9 +15,6 @@ namespace {
 // The two derivatives of x ** y, and theirs. At a base of 0 the formulas multiply 0 by infinity: each derivative has
 // its own limit there, and those that have none are infinite or NaN. Of the first ones, PyTorch's convention: the
 // exponent's is 0 at 0 ** 0, too.
-Tensor one() { return number(1, DType::Float64); }
-Tensor zero() { return number(0, DType::Float64); }
-
 // x^(y - 1) (1 + y log(x)), which goes to 0 with x for an exponent above 1
 Tensor mixed_slope(const Tensor& x, const Tensor& y) {
     const Tensor vanishes = logical_and(compare(kEq, x, 0), compare(kGt, real(y), 1));

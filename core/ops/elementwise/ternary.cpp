@@ -11,8 +11,6 @@
 namespace clew {
 namespace {
 
-Tensor zero() { return number(0, DType::Float64); }
-
 struct Where {
     static constexpr OpText text{
         .schema = "where(Tensor condition, Operand self, Operand other)",

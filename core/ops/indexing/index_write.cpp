@@ -55,7 +55,7 @@ Tensor check_source(const Tensor& self, int axis, const Tensor& given, const Ten
 }
 
 // The gradient of a source that was written at (or added to) the index's positions.
-Tensor source_gradient(const Tensor& g, std::int64_t dim, const Tensor& index, Sizes source) {
+Tensor selected_gradient(const Tensor& g, std::int64_t dim, const Tensor& index, Sizes source) {
     const Tensor read = index_select(g, static_cast<int>(dim), index);
     return same_sizes(read.sizes(), source) ? read : reshape(read, source);
 }
@@ -102,7 +102,7 @@ struct IndexAdd {
         [](const Tensor& g) { return g; },
         nullptr,
         [](const Tensor& g, In<1> index, Shape<2> source, const Attrs& attrs) {
-            const Tensor read = source_gradient(g, attrs.dim, index, source);
+            const Tensor read = selected_gradient(g, attrs.dim, index, source);
             return attrs.alpha.real == 1 ? read : mul(read, attrs.alpha.real);
         },
     };
@@ -141,7 +141,7 @@ struct IndexCopy {
         },
         nullptr,
         [](const Tensor& g, In<1> index, Shape<2> source, const Attrs& attrs) {
-            return source_gradient(g, attrs.dim, index, source);
+            return selected_gradient(g, attrs.dim, index, source);
         },
     };
 };

@@ -52,7 +52,7 @@ void scatter_into(Write how, const char* op, const Tensor& self, std::int64_t di
 }
 
 // The gradient of a source of which index's shape was read: the rest of it got nothing.
-Tensor source_gradient(const Tensor& g, std::int64_t dim, const Tensor& index, Sizes source) {
+Tensor gathered_gradient(const Tensor& g, std::int64_t dim, const Tensor& index, Sizes source) {
     if (index.numel() == 0) return zeros(source, g.dtype());  // nothing was read, whatever its shape
     const Tensor read = gather(g, static_cast<int>(dim), index);
     if (same_sizes(read.sizes(), source)) return read;
@@ -88,7 +88,7 @@ struct Scatter {
         },
         nullptr,
         [](const Tensor& g, In<1> index, Shape<2> src, const Attrs& attrs) {
-            return source_gradient(g, attrs.dim, index, src);
+            return gathered_gradient(g, attrs.dim, index, src);
         },
     };
 };
@@ -151,7 +151,7 @@ struct ScatterAdd {
         [](const Tensor& g) { return g; },
         nullptr,
         [](const Tensor& g, In<1> index, Shape<2> src, const Attrs& attrs) {
-            return source_gradient(g, attrs.dim, index, src);
+            return gathered_gradient(g, attrs.dim, index, src);
         },
     };
 };

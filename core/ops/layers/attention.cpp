@@ -162,8 +162,7 @@ Tensor attention_weights(const Tensor& query, const Tensor& key, const Tensor& m
     const Tensor hidden = compare(kEq, detach(scores), nothing);
     const Tensor seen_keys = sum(cast(logical_not(hidden), DType::Int64), Dims{last}, true);
     const Tensor blind = compare(kEq, seen_keys, 0.0);
-    const Tensor zero = number(0.0, DType::Float64);
-    return where(blind, zero, softmax(where(blind, zero, scores), last));
+    return where(blind, zero(), softmax(where(blind, zero(), scores), last));
 }
 
 static const Register<Attention> attention_operations;

@@ -12,12 +12,11 @@
 #include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
+#include "core/ops/layers/channel_numbers.h"
 #include "core/ops/operands.h"
 
 namespace clew {
 namespace {
-
-using Numbers = std::vector<double>;  // one for each channel
 
 kernels::BatchNorm shape_of(const Tensor& x) {
     kernels::BatchNorm shape{x.dtype(), x.size(0), x.size(1), 1};
@@ -25,24 +24,11 @@ kernels::BatchNorm shape_of(const Tensor& x) {
     return shape;
 }
 
-Numbers numbers_of(const Tensor& x, std::int64_t channels, double missing) {
-    Numbers values(static_cast<std::size_t>(channels), missing);
-    if (!x || kernels_skipped()) return values;
-    const Tensor doubles = as_contiguous(converted(x, DType::Float64));
-    std::copy_n(doubles.data_as<double>(), channels, values.begin());
-    return values;
-}
-Tensor tensor_of(const Numbers& values, DType dtype) {
-    Tensor doubles = empty({static_cast<std::int64_t>(values.size())}, DType::Float64);
-    if (!kernels_skipped()) std::copy(values.begin(), values.end(), doubles.data_as<double>());
-    return converted(doubles, dtype);
-}
-
 // running = (1 - momentum) * running + momentum * value
 void move_towards(const Tensor& running, const Numbers& values, double momentum) {
     Numbers moved = numbers_of(running, running.numel(), 0);
     for (std::size_t i = 0; i < moved.size(); ++i) moved[i] = (1 - momentum) * moved[i] + momentum * values[i];
-    overwrite(running, tensor_of(moved, running.dtype()), "batch_norm");
+    overwrite(running, tensor_of(moved, running.sizes(), running.dtype()), "batch_norm");
 }
 
 Dims all_but_channels(int ndim) {
@@ -58,11 +44,10 @@ Tensor along_channels(const Tensor& x, int ndim) {
     return reshape(x, sizes);
 }
 
-enum Input { kX, kWeight, kBias, kRunningMean, kRunningVar };
-
 // Outputs 1 and 2, the means and reciprocal deviations of the batch, are there for the gradient; in evaluation they are
 // empty, and the running statistics are kept instead.
 struct NativeBatchNorm {
+    enum Input { kX, kWeight, kBias, kRunningMean, kRunningVar };
     struct Attrs {
         bool training;
         double momentum, eps;
@@ -98,8 +83,9 @@ struct NativeBatchNorm {
             reciprocal[c] = 1 / std::sqrt(variance[c] + attrs.eps);
             scale[c] *= reciprocal[c];
         }
-        mean_of_x = tensor_of(attrs.training ? center : Numbers{}, x.dtype());
-        rstd = tensor_of(attrs.training ? reciprocal : Numbers{}, x.dtype());
+        const Dims saved{attrs.training ? channels : 0};
+        mean_of_x = tensor_of(attrs.training ? center : Numbers{}, saved, x.dtype());
+        rstd = tensor_of(attrs.training ? reciprocal : Numbers{}, saved, x.dtype());
         const WithoutGil released(x.numel() / 4);
         kernels::batch_affine(shape, out.data(), x.data(), center.data(), scale.data(), shift.data());
     }
@@ -169,10 +155,10 @@ struct NativeBatchNorm {
             kernels::batch_gradient(shape, call.results[kX].data(), g.data(), x.data(), center.data(), scale.data(),
                                     slope.data(), shift.data());
         }
-        if (call.needs(kBias)) call.results[kBias] = tensor_of(total, x.dtype());
+        if (call.needs(kBias)) call.results[kBias] = tensor_of(total, Dims{channels}, x.dtype());
         if (!call.needs(kWeight)) return;
         for (std::size_t c = 0; c < along.size(); ++c) along[c] *= rstd[c];
-        call.results[kWeight] = tensor_of(along, x.dtype());
+        call.results[kWeight] = tensor_of(along, Dims{channels}, x.dtype());
     }
     // The same in operations, for derivatives of the derivative, and for evaluation.
     static void composed_backward(BackwardCall& call) {

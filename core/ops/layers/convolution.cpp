@@ -14,8 +14,6 @@
 namespace clew {
 namespace {
 
-const void* data_or_null(const Tensor& x) { return x ? x.data() : nullptr; }
-
 // `in` and `out` as the convolution sees them; of a transposed one, out is the argument and in the result.
 kernels::Conv shape_of(DType dtype, Sizes in, Sizes out, Sizes weight, const ConvolutionAttrs& attrs) {
     kernels::Conv shape{dtype,     in[0],     attrs.groups, weight[1], weight[0] / attrs.groups, {1, 1, 1}, {1, 1, 1},

@@ -72,12 +72,12 @@ Tensor same_convolution(const char* op, const Tensor& x, const Tensor& weight, c
 }
 
 template <int N>
-constexpr const char* kName[2] = {N == 1   ? "conv1d"
-                                  : N == 2 ? "conv2d"
-                                           : "conv3d",
-                                  N == 1   ? "conv_transpose1d"
-                                  : N == 2 ? "conv_transpose2d"
-                                           : "conv_transpose3d"};
+constexpr const char* kNames[2] = {N == 1   ? "conv1d"
+                                   : N == 2 ? "conv2d"
+                                            : "conv3d",
+                                   N == 1   ? "conv_transpose1d"
+                                   : N == 2 ? "conv_transpose2d"
+                                            : "conv_transpose3d"};
 
 #define CLEW_CONV_SCHEMA(rest) N == 1 ? "conv1d" rest : N == 2 ? "conv2d" rest : "conv3d" rest
 
@@ -108,7 +108,7 @@ struct Conv {
                          "tensor([[[[[8.]]]]])"};
     static void forward(const Tensor& input, const Tensor& weight, const Tensor& bias, const Attrs& given,
                         Tensor& out) {
-        const char* op = kName<N>[0];
+        const char* op = kNames<N>[0];
         const ConvolutionAttrs attrs{for_each_axis(op, "stride", given.stride, N),
                                      for_each_axis(op, "padding", given.padding, N),
                                      for_each_axis(op, "dilation", given.dilation, N),
@@ -141,7 +141,7 @@ struct ConvWithNamedPadding {
         .doc = kConvDoc<N>};
     static void forward(const Tensor& input, const Tensor& weight, const Tensor& bias, const Attrs& given,
                         Tensor& out) {
-        const char* op = kName<N>[0];
+        const char* op = kNames<N>[0];
         if (given.padding != "same" && given.padding != "valid")
             fail(ErrorKind::Runtime, "%s: Invalid padding string: '%s'; expected 'same', 'valid' or numbers", op,
                  given.padding.data);
@@ -193,7 +193,7 @@ struct ConvTransposed {
                   "tensor([[[[[1., 2., 1.]]]]])"};
     static void forward(const Tensor& input, const Tensor& weight, const Tensor& bias, const Attrs& given,
                         Tensor& out) {
-        const char* op = kName<N>[1];
+        const char* op = kNames<N>[1];
         const ConvolutionAttrs attrs{for_each_axis(op, "stride", given.stride, N),
                                      for_each_axis(op, "padding", given.padding, N),
                                      for_each_axis(op, "dilation", given.dilation, N),

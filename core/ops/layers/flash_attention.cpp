@@ -91,7 +91,9 @@ private:
     }
 };
 
-std::int64_t work_of(const Tensor& query, const Tensor& key) { return query.numel() * key.size(key.ndim() - 2) / 8; }
+std::int64_t attention_work(const Tensor& query, const Tensor& key) {
+    return query.numel() * key.size(key.ndim() - 2) / 8;
+}
 
 // Like `like`, in memory too (a transpose that splits heads is undone for free), with rows of another width.
 Tensor empty_rows(const Tensor& like, std::int64_t width) {
@@ -133,7 +135,7 @@ struct FlashAttention {
         log_sum = empty(query.sizes().first(static_cast<std::size_t>(last)), query.dtype());
         if (log_sum.numel() == 0) return;
         const Call call(query, key, value, mask, out, log_sum, attrs);
-        const WithoutGil released(work_of(query, key));
+        const WithoutGil released(attention_work(query, key));
         kernels::attention(call.attention);
     }
 
@@ -166,7 +168,7 @@ struct FlashAttention {
         } else {
             const Call forward(query, key, value, saved_input(call, 3), out, log_sum, attributes_of<Attrs>(call));
             const Heads incoming(call.incoming[0]), grad_query(grads[0]), grad_key(grads[1]), grad_value(grads[2]);
-            const WithoutGil released(work_of(query, key));
+            const WithoutGil released(attention_work(query, key));
             kernels::attention_backward(forward.attention,
                                         {incoming.rows(), grad_query.rows(), grad_key.rows(), grad_value.rows()});
         }

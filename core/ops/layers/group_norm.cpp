@@ -10,12 +10,11 @@
 #include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
+#include "core/ops/layers/channel_numbers.h"
 #include "core/ops/operands.h"
 
 namespace clew {
 namespace {
-
-using Numbers = std::vector<double>;
 
 // The loops of batch normalisation do it, with the groups, or the single channels, of all samples as channels.
 struct Groups {
@@ -38,19 +37,6 @@ struct Groups {
     }
     Numbers per_channel() const { return Numbers(static_cast<std::size_t>(samples * channels)); }
 };
-
-Numbers numbers_of(const Tensor& x, std::int64_t count, double missing) {
-    Numbers values(static_cast<std::size_t>(count), missing);
-    if (!x || kernels_skipped()) return values;
-    const Tensor doubles = as_contiguous(converted(x, DType::Float64));
-    std::copy_n(doubles.data_as<double>(), count, values.begin());
-    return values;
-}
-Tensor tensor_of(const Numbers& values, Sizes sizes, DType dtype) {
-    Tensor doubles = empty(sizes, DType::Float64);
-    if (!kernels_skipped()) std::copy(values.begin(), values.end(), doubles.data_as<double>());
-    return converted(doubles, dtype);
-}
 
 // Outputs 1 and 2, the means and reciprocal deviations (N, groups), are there for the gradient.
 struct NativeGroupNorm {

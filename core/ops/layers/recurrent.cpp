@@ -12,9 +12,6 @@
 namespace clew {
 namespace {
 
-const void* data_or_null(const Tensor& x) { return x ? x.data() : nullptr; }
-Tensor contiguous_or_null(const Tensor& x) { return x ? as_contiguous(x) : x; }
-
 // out = a' b' + beta out, where ' transposes what is asked to be.
 struct Side {
     const Tensor& matrix;
@@ -35,16 +32,15 @@ private:
     std::int64_t sizes_[2], strides_[2];
     kernels::View view_;
 };
-void multiply(const Tensor& out, const Side& a, const Side& b, double beta = 0) {
+void multiply_sides(const Tensor& out, const Side& a, const Side& b, double beta = 0) {
     kernels::gemm(out.view(), SideView(a), SideView(b), {1.0, 1}, {beta, 0});
 }
-
-enum Input { kX, kHidden, kCell, kWeightInput, kWeightHidden, kBiasInput, kBiasHidden };
-enum Output { kNextHidden, kNextCell, kGates };
 
 // Output 2 holds the gates after their activations. It is there for the gradient, and has a history like the others: a
 // second derivative that is made from it comes back to this node.
 struct FusedLstmCell {
+    enum Input { kX, kHidden, kCell, kWeightInput, kWeightHidden, kBiasInput, kBiasHidden };
+    enum Output { kNextHidden, kNextCell, kGates };
     static constexpr OpText text{
         .schema =
             "_lstm_cell(Tensor input, Tensor hx, Tensor cx, Tensor w_ih, Tensor w_hh, Tensor? b_ih, Tensor? b_hh)",
@@ -68,8 +64,8 @@ struct FusedLstmCell {
         hy = empty(cell.layout_ref(), x.dtype());
         cy = empty(cell.layout_ref(), x.dtype());
         const WithoutGil released(batch * hidden * (x.size(1) + hidden) / 4);
-        multiply(gates, {x}, {w_ih, true});
-        multiply(gates, {hx}, {w_hh, true}, 1);
+        multiply_sides(gates, {x}, {w_ih, true});
+        multiply_sides(gates, {hx}, {w_hh, true}, 1);
         if (kernels_skipped()) return;
         kernels::recurrent().lstm_cell[static_cast<int>(x.dtype())](
             {batch, hidden, gates.data(), data_or_null(bias_input), data_or_null(bias_hidden), cell.data(), hy.data(),
@@ -136,7 +132,7 @@ private:
     static Tensor product(const Side& a, const Side& b) {
         const Tensor out = empty({a.matrix.size(a.transposed ? 1 : 0), b.matrix.size(1)}, a.matrix.dtype());
         const WithoutGil released(a.matrix.numel() * b.matrix.size(1) / 16);
-        multiply(out, a, b);
+        multiply_sides(out, a, b);
         return out;
     }
 
@@ -239,8 +235,8 @@ struct LstmCell {
         const std::array<Tensor, 7> inputs{x, state[0], state[1], w_ih, w_hh, b_ih, b_hh};
         std::array<Tensor, 3> outputs;
         apply(definition<FusedLstmCell>(), inputs, nullptr, outputs);
-        hy = outputs[kNextHidden];
-        cy = outputs[kNextCell];
+        hy = outputs[FusedLstmCell::kNextHidden];
+        cy = outputs[FusedLstmCell::kNextCell];
     }
 };
 

@@ -26,9 +26,6 @@ using namespace recurrent;
 
 enum Output { kAll, kLastHidden, kLastCell, kGates, kCells, kOutputs };
 
-void* data_or_null(const Tensor& x) { return x ? x.data() : nullptr; }
-Tensor contiguous_or_null(const Tensor& x) { return x ? as_contiguous(x) : x; }
-
 struct Sizes3 {
     std::int64_t steps, batch, features, hidden, held, weighed;
     std::int64_t rows() const { return steps * batch; }

@@ -208,7 +208,7 @@ Tensor binary_without_history(Table loops, const Tensor& a, const Tensor& b) {
     return out;
 }
 
-struct BinaryCrossEntropy {
+struct BinaryCrossEntropyWithLogits {
     using Attrs = ReductionAttrs;
     static constexpr auto fields = std::tuple{&Attrs::reduction};
     static constexpr OpText text{
@@ -271,19 +271,19 @@ struct BinaryCrossEntropy {
             const Tensor p = sigmoid(x), each = weighted(g, weight, x->numel(), attrs);
             if (!*pos_weight) return mul(sub(p, target), each);
             const Tensor positive = mul(pos_weight, target);
-            return mul(sub(mul(add(positive, sub(number(1.0, DType::Float64), target)), p), positive), each);
+            return mul(sub(mul(add(positive, sub(one(), target)), p), positive), each);
         },
-        // log(1 - p) is log(p) - x.
+        // log(1 - p) is log(sigmoid(-x)), and log(p) - x.
         [](const Tensor& g, In<0> x, In<2> weight, In<3> pos_weight, const Attrs& attrs) {
             const Tensor each = weighted(g, weight, x->numel(), attrs);
             if (!*pos_weight) return neg(mul(x, each));
-            return mul(sub(mul(sub(number(1.0, DType::Float64), pos_weight), logsigmoid(x)), x), each);
+            return mul(sub(logsigmoid(neg(x)), mul(pos_weight, logsigmoid(x))), each);
         },
     };
 };
 
 }  // namespace
 
-static const Register<MseLoss, L1Loss, HuberLoss, SmoothL1Loss, BinaryCrossEntropy> loss_operations;
+static const Register<MseLoss, L1Loss, HuberLoss, SmoothL1Loss, BinaryCrossEntropyWithLogits> loss_operations;
 
 }  // namespace clew

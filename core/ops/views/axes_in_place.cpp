@@ -23,10 +23,6 @@ void give_geometry(const char* op, const Tensor& self, const Tensor& like) {
 // The out-of-place operation on self's memory, without history.
 Tensor plain(const Tensor& self) { return alias(self, self->layout, self->offset); }
 
-struct AxisPair {
-    std::int64_t dim0, dim1;
-};
-
 struct TransposeInPlace {
     using Attrs = AxisPair;
     static constexpr auto fields = std::tuple{&Attrs::dim0, &Attrs::dim1};
@@ -82,10 +78,6 @@ struct TInPlace {
         .example = ">>> torch.tensor([[1, 2], [3, 4]]).t_()\ntensor([[1, 3],\n        [2, 4]])"};
     static void forward(const Tensor& self, Tensor&) { give_geometry("t_", self, t(plain(self))); }
     static constexpr auto rules = std::tuple{[](const Tensor& g) { return t(g); }};
-};
-
-struct Axis {
-    std::int64_t dim;
 };
 
 struct UnsqueezeInPlace {

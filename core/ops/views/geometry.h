@@ -4,6 +4,14 @@
 
 namespace clew {
 
+// Attributes of operations on axes, in place or not.
+struct Axis {
+    std::int64_t dim;
+};
+struct AxisPair {
+    std::int64_t dim0, dim1;
+};
+
 // A part of a tensor: its sizes and strides, and where it starts, in elements from the tensor's own start.
 struct Part {
     Dims sizes;

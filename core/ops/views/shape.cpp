@@ -169,10 +169,6 @@ struct Expand {
     static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return sum_to(g, x); }};
 };
 
-struct Axis {
-    std::int64_t dim;
-};
-
 struct Unsqueeze : ReshapesBack {
     using Attrs = Axis;
     static constexpr auto fields = std::tuple{&Attrs::dim};

@@ -65,7 +65,7 @@ struct PartAttrs {
     Part part() const { return {size, stride, offset}; }
 };
 
-struct AsStrided {
+struct StridedPart {
     using Attrs = PartAttrs;
     static constexpr auto fields = std::tuple{&Attrs::size, &Attrs::stride, &Attrs::offset};
     static constexpr OpText text{.schema = "_as_strided(Tensor self, int[] size, int[] stride, int offset)",
@@ -156,13 +156,13 @@ Tensor embed(const Tensor& x, Sizes sizes, const Part& part) {
     return run<Embed>({Dims(sizes), part.sizes, part.strides, part.offset}, x);
 }
 Tensor as_strided(const Tensor& x, Sizes sizes, Sizes strides, std::int64_t offset) {
-    return run<AsStrided>({Dims(sizes), Dims(strides), offset}, x);
+    return run<StridedPart>({Dims(sizes), Dims(strides), offset}, x);
 }
-bool is_as_strided(const NodeKind& kind) { return &kind == &definition<AsStrided>(); }
+bool is_as_strided(const NodeKind& kind) { return &kind == &definition<StridedPart>(); }
 Tensor as_strided_scatter(const Tensor& base, const Tensor& value, Sizes sizes, Sizes strides, std::int64_t offset) {
     return run<AsStridedScatter>({Dims(sizes), Dims(strides), offset}, base, value);
 }
 
-static const Register<AsStrided, Embed, AsStridedScatter> strided_operations;
+static const Register<StridedPart, Embed, AsStridedScatter> strided_operations;
 
 }  // namespace clew

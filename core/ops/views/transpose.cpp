@@ -7,10 +7,6 @@
 namespace clew {
 namespace {
 
-struct AxisPair {
-    std::int64_t dim0, dim1;
-};
-
 struct Transpose {
     using Attrs = AxisPair;
     static constexpr auto fields = std::tuple{&Attrs::dim0, &Attrs::dim1};

@@ -32,9 +32,9 @@ std::vector<Chunk> cut(const std::vector<Statement>& statements) {
 }
 
 // One piece as the body of a function.
-class Body {
+class PieceBody {
 public:
-    Body(const std::vector<Statement>& statements, Functions& functions, std::vector<Entry>& table)
+    PieceBody(const std::vector<Statement>& statements, Functions& functions, std::vector<Entry>& table)
         : statements_(statements), functions_(functions), table_(table), first_(table.size()) {}
 
     template <class IsKept>
@@ -133,7 +133,7 @@ Text write_pieces(std::vector<Statement> statements, const std::vector<MemoryUse
             made.table.push_back({piece.begin, -1});
         } else {
             bodies += format("static void s%zu(void* const* p, long n) {\n", index) +
-                      Body(statements, functions, made.table).write(piece, is_kept) + "}\n";
+                      PieceBody(statements, functions, made.table).write(piece, is_kept) + "}\n";
             cases += format("  if (n[1] == %zu) s%zu(p, n[0]);\n", index, index);
             made.folded += piece.end - piece.begin;
         }

@@ -13,10 +13,10 @@ namespace clew::code {
 namespace {
 
 // One chunk as the body of a function.
-class Body {
+class ChunkBody {
 public:
-    Body(const std::vector<Statement>& statements, const std::vector<MemoryUse>& memories,
-         const std::vector<Span>& spans, Functions& functions)
+    ChunkBody(const std::vector<Statement>& statements, const std::vector<MemoryUse>& memories,
+              const std::vector<Span>& spans, Functions& functions)
         : statements_(statements), memories_(memories), spans_(spans), functions_(functions) {}
 
     std::string write(Chunk chunk, std::vector<Entry>& table) {
@@ -156,7 +156,7 @@ Text write(std::vector<Statement> statements, const std::vector<MemoryUse>& memo
     std::vector<std::string> bodies;
     std::unordered_map<std::string, std::size_t> known;
     std::string main;
-    Body body(statements, memories, spans, functions);
+    ChunkBody body(statements, memories, spans, functions);
     std::size_t last = ~std::size_t{0};
     for (const Chunk& chunk : chunks) {
         const std::size_t before = made.table.size();
