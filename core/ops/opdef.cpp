@@ -27,6 +27,10 @@ const SavedSlot* find_slot(Node& node, SlotSource source, int index) {
 
 const std::vector<OpDef*>& all_operations() { return registry(); }
 
+OpDef::OpDef() = default;
+OpDef::OpDef(const OpDef& other) = default;
+OpDef::~OpDef() = default;
+
 Tensor saved_input(BackwardCall& call, int input) {
     if (call.operands) return call.operands->inputs[static_cast<std::size_t>(input)];
     const SavedSlot* slot = find_slot(*call.node, SlotSource::Input, input);
@@ -56,6 +60,20 @@ bool OpDef::has_derivative(int input, int count) const {
 }
 
 namespace opdef_detail {
+
+OpDef* begin(const OpText& text) {
+    auto* const def = new OpDef;
+    def->text = text;
+    return def;
+}
+void set_fields(OpDef& def, std::uint32_t bytes, std::initializer_list<Field> fields) {
+    def.attribute_bytes = bytes;
+    def.fields = fields;
+}
+void add_rule(OpDef& def, const Saves* saves) {
+    if (saves == nullptr) def.constants |= std::uint64_t{1} << def.saved_by_rule.size();
+    def.saved_by_rule.push_back(saves ? *saves : Saves{});
+}
 
 void assign(bool& field, const Value& value) { field = value.integer != 0; }
 void assign(std::int64_t& field, const Value& value) { field = value.integer; }

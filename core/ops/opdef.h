@@ -120,9 +120,14 @@ Field make_field() {
     return {[](void* attributes, const Value& value) { assign(static_cast<Attrs*>(attributes)->*Member, value); },
             [](const void* attributes, Value& value) { read(static_cast<const Attrs*>(attributes)->*Member, value); }};
 }
+// What definitions have in common, once and not inline in each.
+OpDef* begin(const OpText& text);
+void set_fields(OpDef& def, std::uint32_t bytes, std::initializer_list<Field> fields);
+void add_rule(OpDef& def, const Saves* saves);  // null: this input has no derivative
+
 template <class Op, std::size_t... I>
-std::vector<Field> make_fields(std::index_sequence<I...>) {
-    return {make_field<typename Op::Attrs, std::get<I>(Op::fields)>()...};
+void make_fields(OpDef& def, std::index_sequence<I...>) {
+    set_fields(def, sizeof(typename Op::Attrs), {make_field<typename Op::Attrs, std::get<I>(Op::fields)>()...});
 }
 
 // Fields for the attributes that the schema names, laid out one after the other; for definitions without a struct.
@@ -151,13 +156,10 @@ OpDef& definition() {
         using ForwardArgs = typename Signature<decltype(&Op::forward)>::Args;
         using Attrs = Attributes<Op>;
         static_assert(std::is_trivially_copyable_v<Attrs>, "attributes are copied as bytes");
-        auto* made = new OpDef;
-        made->text = Op::text;
-        if constexpr (!std::is_same_v<Attrs, NoAttrs>) {
-            made->attribute_bytes = sizeof(Attrs);
-            made->fields = make_fields<Op>(
-                std::make_index_sequence<std::tuple_size_v<std::remove_const_t<decltype(Op::fields)>>>{});
-        }
+        OpDef* const made = begin(Op::text);
+        if constexpr (!std::is_same_v<Attrs, NoAttrs>)
+            make_fields<Op>(*made,
+                            std::make_index_sequence<std::tuple_size_v<std::remove_const_t<decltype(Op::fields)>>>{});
         made->forward = [](OpCall& call) { forward_with<Op>(call, static_cast<ForwardArgs*>(nullptr)); };
         made->output_count = count_outputs(static_cast<ForwardArgs*>(nullptr));
         made->draws = draws(static_cast<ForwardArgs*>(nullptr));
@@ -172,11 +174,11 @@ OpDef& definition() {
                 [&](auto... rule) {
                     const auto add = [&]<class Rule>(Rule) {
                         if constexpr (std::is_same_v<Rule, std::nullptr_t>) {
-                            made->constants |= std::uint64_t{1} << made->saved_by_rule.size();
-                            made->saved_by_rule.push_back({});
-                        } else
-                            made->saved_by_rule.push_back(
-                                saves_of(static_cast<typename Signature<Rule>::Args*>(nullptr)));
+                            add_rule(*made, nullptr);
+                        } else {
+                            constexpr Saves saves = saves_of(static_cast<typename Signature<Rule>::Args*>(nullptr));
+                            add_rule(*made, &saves);
+                        }
                     };
                     (add(rule), ...);
                 },

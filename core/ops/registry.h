@@ -154,6 +154,10 @@ struct Field {
 };
 
 struct OpDef : NodeKind {
+    OpDef();  // these three once, not inline in every definition
+    OpDef(const OpDef& other);
+    ~OpDef();
+
     OpText text{};
     Schema schema;
     void (*forward)(OpCall&) = nullptr;
