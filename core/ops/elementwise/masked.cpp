@@ -180,30 +180,6 @@ struct Argwhere : Nonzero {
             "        [1, 0]])"};
 };
 
-struct WhereNonzero {
-    static constexpr OpText text{
-        .schema = "where.condition(Tensor condition)",
-        .flags = kFunction | kNonDifferentiable | kSizedByValues,
-        .derivative = "elementwise",
-        .domain = "condition=mask(a, b)",
-        .doc = "As nonzero, with a vector of indices for each axis, in a tuple: x[where(x > 0)] picks them.",
-        .example = ">>> torch.where(torch.tensor([0, 5, 6]))\n(tensor([1, 2]),)"};
-    static std::size_t outputs(Tensors inputs, const NoAttrs&) {
-        return static_cast<std::size_t>(std::max(inputs[0].ndim(), 1));
-    }
-    static void forward(const Tensor& x, std::span<Tensor> out) {
-        const AtLeast1 condition(x);
-        const std::int64_t count = kernels::count_nonzero(condition);
-        const auto axes = static_cast<std::int64_t>(out.size());
-        // Written axis by axis, so that each vector of indices is contiguous.
-        const Tensor all = empty({axes, count}, DType::Int64);
-        const std::int64_t sizes[] = {count, axes}, strides[] = {1, count};
-        if (count) kernels::nonzero({all.data(), DType::Int64, 2, sizes, strides}, condition);
-        for (std::size_t i = 0; i < out.size(); ++i)
-            out[i] = alias(all, Layout::make(Dims{count}), static_cast<std::int64_t>(i) * count);
-    }
-};
-
 }  // namespace
 
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {
@@ -215,7 +191,6 @@ Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source)
 }
 Tensor nonzero(const Tensor& x) { return run<Nonzero>(x); }
 
-static const Register<MaskedFillTensor, MaskedFill, MaskedSelect, MaskedScatter, Nonzero, Argwhere, WhereNonzero>
-    masked_operations;
+static const Register<MaskedFillTensor, MaskedFill, MaskedSelect, MaskedScatter, Nonzero, Argwhere> masked_operations;
 
 }  // namespace clew

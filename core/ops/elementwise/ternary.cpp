@@ -2,14 +2,41 @@
 #include <limits>
 
 #include "core/base/error.h"
+#include "core/kernels/memory/index.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/elementwise/scalar.h"
 #include "core/ops/functions.h"
+#include "core/ops/indexing/index_support.h"
 #include "core/tensor/packing.h"
 
 namespace clew {
 namespace {
+
+// Overloads of one name stand in one file, in the order in which they are tried.
+struct WhereNonzero {
+    static constexpr OpText text{
+        .schema = "where.condition(Tensor condition)",
+        .flags = kFunction | kNonDifferentiable | kSizedByValues,
+        .derivative = "elementwise",
+        .domain = "condition=mask(a, b)",
+        .doc = "As nonzero, with a vector of indices for each axis, in a tuple: x[where(x > 0)] picks them.",
+        .example = ">>> torch.where(torch.tensor([0, 5, 6]))\n(tensor([1, 2]),)"};
+    static std::size_t outputs(Tensors inputs, const NoAttrs&) {
+        return static_cast<std::size_t>(std::max(inputs[0].ndim(), 1));
+    }
+    static void forward(const Tensor& x, std::span<Tensor> out) {
+        const AtLeast1 condition(x);
+        const std::int64_t count = kernels::count_nonzero(condition);
+        const auto axes = static_cast<std::int64_t>(out.size());
+        // Written axis by axis, so that each vector of indices is contiguous.
+        const Tensor all = empty({axes, count}, DType::Int64);
+        const std::int64_t sizes[] = {count, axes}, strides[] = {1, count};
+        if (count) kernels::nonzero({all.data(), DType::Int64, 2, sizes, strides}, condition);
+        for (std::size_t i = 0; i < out.size(); ++i)
+            out[i] = alias(all, Layout::make(Dims{count}), static_cast<std::int64_t>(i) * count);
+    }
+};
 
 struct Where {
     static constexpr OpText text{
@@ -208,6 +235,6 @@ struct NanToNum {
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) { return run<Where>(condition, a, b); }
 
-static const Register<Where, Lerp, LerpNumber, Addcmul, Addcdiv, NanToNum> ternary_operations;
+static const Register<WhereNonzero, Where, Lerp, LerpNumber, Addcmul, Addcdiv, NanToNum> ternary_operations;
 
 }  // namespace clew
