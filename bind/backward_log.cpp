@@ -7,6 +7,7 @@
 #include "bind/culprits.h"
 #include "bind/errors.h"
 #include "bind/site.h"
+#include "core/autograd/engine.h"
 #include "core/autograd/mode.h"
 #include "core/autograd/view.h"
 
@@ -39,7 +40,6 @@ void BackwardLog::start() {
     is_on_ = true;
     thread_ = PyThread_get_thread_ident();
     start_ = {now_ns() - listeners_spent(), timings, call_signature};
-    backward_ns_ = timings.backward;
     if (draws_) operation_times = &times_;
     add_listener(this);
 }
@@ -58,15 +58,6 @@ void BackwardLog::drop_probe() {
     if (PyThread_get_thread_ident() == thread_ && !Interpreter::handles_call()) return probe_.reset();
     probe_->give_up();
     std::ignore = probe_.release();
-}
-
-// Whether this backward ran inside another, as those of `checkpoint` do: it is part of that one. The engine adds to its
-// time, which is that of one thread, when an outermost backward ends.
-bool BackwardLog::is_nested() {
-    if (PyThread_get_thread_ident() != thread_) return false;
-    const bool nested = timings.backward == backward_ns_;
-    backward_ns_ = timings.backward;
-    return nested;
 }
 
 BackwardLog::Step BackwardLog::between(const Mark& before, const Mark& after) {
@@ -141,7 +132,7 @@ void BackwardLog::after(const std::vector<Tensor>& roots, const Ref<Release>& re
     const Mark now{entered - listeners_spent(), timings, call_signature};
     const Site site = current_site();
     const Handle code = Handle::steal(site.code);
-    if (!code || is_nested()) return;
+    if (!code || backward_serial() != 0) return;  // one inside another, as those of `checkpoint`, is part of that one
     const std::size_t number = line_of(site);
     Line& line = *lines_[number];
     note_step(line, now, roots);

@@ -73,7 +73,6 @@ private:
 
     static Step between(const Mark& before, const Mark& after);
     std::size_t line_of(const Site& site);
-    bool is_nested();
     void note_step(Line& line, const Mark& now, const std::vector<Tensor>& roots);
     bool ends_probe(Line& line, const Mark& now);
     void drop_probe();
@@ -86,7 +85,6 @@ private:
     bool draws_, asks_for_names_ = true, is_on_ = false;
     std::vector<OperationTime> times_{};  // since the last backward
     unsigned long thread_ = 0;
-    std::int64_t backward_ns_ = 0;
     Mark start_{};
     LeafNumbers numbers_{};
     std::vector<std::unique_ptr<Line>> lines_{};

@@ -26,7 +26,7 @@ const char* remedy(const std::string& cause) {
     if (cause == "tensor") return "use torch.stack or the tensor itself: tensor() copies values without history";
     if (cause.starts_with("cast to")) return "stay in a floating dtype: integers have no gradient";
     if (cause == "detach" || cause == "data")
-        return "leave it out there, or call backward on something that requires grad";
+        return "remove it there, or call backward on something that requires grad";
     return "its result has no derivative: use a differentiable function in its place";
 }
 

@@ -98,6 +98,7 @@ def test_node_by_node(xray: Run) -> None:
     assert [line.split()[1].rstrip(":") for line in lines[1:4]] == ["SumBackward0", "MulBackward0", "AccumulateGrad"]
     assert "train.py:4" in lines[2]
     assert lines[4] == "[4.0, 4.0]"
+    assert "The only backward called from train.py:4" in ran.stdout  # the one that was shown is counted, too
 
 
 def test_questions_after_each_node(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -41,7 +41,7 @@ std::string Replaceable::text() const {
     const std::string which = "code for " + name() + ": ";
     if (state_ == State::Differed) return which + "not used, since it made other bits";
     if (is_done() && !job_->library) return which + "none (" + job_->problem + ")";
-    if (state_ == State::Calls) return which + "not there yet";
+    if (state_ == State::Calls) return which + "still being compiled";
     const auto loops = std::ranges::count_if(repeats_, [](long n) { return n > 1; });
     return which + format("%d pieces, %d of them loops, ready after %.2f s", static_cast<int>(repeats_.size()),
                           static_cast<int>(loops), job_->seconds);

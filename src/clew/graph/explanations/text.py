@@ -59,7 +59,8 @@ def totals_lines(totals: Totals) -> list[str]:
     lines.append("; ".join(states))
     lines += _owners(totals)
     if totals.still_held_by:
-        lines.append(f"of what was dropped, {names_text(totals.still_held_by)} still have the memory")
+        have = "has" if len(totals.still_held_by) == 1 else "have"
+        lines.append(f"of what was dropped, {names_text(totals.still_held_by)} still {have} the memory")
     lines += [f"freed by {release}" + source_text(release.place) for release in totals.releases]
     return lines
 
