@@ -6,6 +6,7 @@ import importlib.util
 import os
 import signal
 import threading
+import time
 import warnings
 from typing import Any
 
@@ -126,6 +127,9 @@ def test_futures(name: str) -> None:
         failed.wait()
     with pytest.raises(RuntimeError, match="completed"):
         first.set_result(4)
+    end = time.monotonic() + 10  # PyTorch calls back from another thread
+    while not seen and time.monotonic() < end:
+        time.sleep(0.01)
     assert seen == [3]
     assert futures.wait_all([]) == []
 

@@ -99,9 +99,11 @@ struct Cat {
     }
 };
 
-void check_parts(Tensors parts, std::int64_t dim) {
+// The axis along which the parts, which are checked, are joined. Those of size (0,) fit everywhere, so that of these
+// alone any axis will do.
+int checked_axis(Tensors parts, std::int64_t dim) {
     const Tensor& model = Cat::model(parts);
-    const int axis = wrap_axis(dim, model.ndim(), "cat");
+    const int axis = is_nothing(model.layout()) ? 0 : wrap_axis(dim, model.ndim(), "cat");
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const Tensor& part = parts[i];
         if (part.ndim() == 0)
@@ -119,6 +121,7 @@ void check_parts(Tensors parts, std::int64_t dim) {
                      "the list.",
                      axis, static_cast<long long>(model.size(a)), static_cast<long long>(part.size(a)), i);
     }
+    return axis;
 }
 
 // The sizes of the runs of parts that need no gradient, or whose gradient has nowhere to go; at most kMaxDims of them
@@ -167,8 +170,7 @@ struct PublicCat {
                                      "tensor([1, 2, 3])"};
     static void forward(Tensors parts, const Attrs& attrs, Tensor& out) {
         if (parts.empty()) fail(ErrorKind::Value, "cat(): expected a non-empty list of Tensors");
-        check_parts(parts, attrs.dim);
-        out = cat_checked(parts, wrap_axis(attrs.dim, Cat::model(parts).ndim(), "cat"));
+        out = cat_checked(parts, checked_axis(parts, attrs.dim));
     }
 };
 
