@@ -47,7 +47,7 @@ struct Angle {
     static constexpr auto rules = std::tuple{[](const Tensor& g, In<0> z) {
         if (!is_complex(z->dtype())) return zeros_like(g);
         const Tensor square = mul(real(z), real(z)), radius = add(square, mul(imag(z), imag(z)));
-        return where(compare(kEq, radius, 0), number(0, DType::Float64), mul(mul(g, imaginary_unit()), div(z, radius)));
+        return where(compare(kEq, radius, 0), zero(), mul(mul(g, imaginary_unit()), div(z, radius)));
     }};
 };
 

@@ -67,7 +67,7 @@ struct Sgn {
         if (!is_complex(z->dtype())) return zeros_like(g);
         const Tensor size = abs(z), direction = sgn(z);
         const Tensor along = sub(g, mul(direction, real(mul(conj(direction), g))));
-        return where(compare(kEq, size, 0), number(0, DType::Float64), div(along, size));
+        return where(compare(kEq, size, 0), zero(), div(along, size));
     }};
 };
 

@@ -128,7 +128,7 @@ struct Polygamma {
 
 // d/dx of P(a, x): the gamma distribution's density.
 Tensor gamma_density(const Tensor& g, const Tensor& a, const Tensor& x) {
-    return mul(g, exp(sub(sub(mul(sub(a, number(1, DType::Float64)), log(x)), x), lgamma(a))));
+    return mul(g, exp(sub(sub(mul(sub(a, one()), log(x)), x), lgamma(a))));
 }
 Tensor no_derivative(const char* op) {
     fail(ErrorKind::NotImplemented, "%s: the derivative with respect to its first argument is not implemented", op);
@@ -195,13 +195,13 @@ struct Xlogy {
         const Tensor other = alias(y, y->layout, y->offset);
         const DType dtype = result_dtype(both);
         const Tensor product = mul(x, log(is_floating(dtype) ? converted(other, dtype) : other));
-        ternary("xlogy", kernels::ternary().where, std::array{nothing, number(0, DType::Float64), product}, out);
+        ternary("xlogy", kernels::ternary().where, std::array{nothing, zero(), product}, out);
     }
     static constexpr auto rules = std::tuple{
         [](const Tensor& g, In<0> x, In<1> y) {
             const Tensor& other = y;
             const Tensor beyond = logical_and(compare(kEq, x, 0), compare(kLe, other, 0));
-            return where(beyond, number(0, DType::Float64), xlogy(g, conj(other)));
+            return where(beyond, zero(), xlogy(g, conj(other)));
         },
         [](const Tensor& g, In<0> x, In<1> y) { return mul(g, conj(div(x, y))); },
     };

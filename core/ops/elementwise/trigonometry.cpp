@@ -102,7 +102,7 @@ struct Atan {
 // because the quotient that `where` leaves out is not made harmless.
 Tensor over_square_radius(const Tensor& g, const Tensor& x, const Tensor& y) {
     const Tensor radius = add(mul(x, x), mul(y, y));
-    return where(compare(kEq, radius, 0), number(0, DType::Float64), mul(g, div(x, radius)));
+    return where(compare(kEq, radius, 0), zero(), mul(g, div(x, radius)));
 }
 
 struct Atan2 {

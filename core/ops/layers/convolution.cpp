@@ -94,7 +94,7 @@ struct Convolution {
     static void forward(const Tensor& input, const Tensor& weight, const Tensor& bias, const Attrs& attrs,
                         Tensor& out) {
         check_convolution("convolution", input, weight, bias, attrs);
-        const Tensor x = as_contiguous(input), w = as_contiguous(weight), shift = bias ? as_contiguous(bias) : bias;
+        const Tensor x = as_contiguous(input), w = as_contiguous(weight), shift = contiguous_or_null(bias);
         out = empty(convolution_sizes(x.sizes(), w.sizes(), attrs), x.dtype());
         const WithoutGil released(work_of(attrs.transposed ? x : out, w));
         if (attrs.transposed)

@@ -47,8 +47,7 @@ struct NativeLayerNorm {
         need_fit("layer_norm",
                  (!weight || same_sizes(weight.sizes(), normal)) && (!bias || same_sizes(bias.sizes(), normal)));
         const Split split = split_at(x.sizes(), attrs.axes);
-        const Tensor in = as_contiguous(x), scale = weight ? as_contiguous(weight) : weight,
-                     shift = bias ? as_contiguous(bias) : bias;
+        const Tensor in = as_contiguous(x), scale = contiguous_or_null(weight), shift = contiguous_or_null(bias);
         out = empty(in.layout_ref(), x.dtype());
         Dims kept(x.sizes());
         for (std::int64_t i = 0; i < attrs.axes; ++i) kept[kept.size() - 1 - static_cast<int>(i)] = 1;
@@ -87,7 +86,7 @@ struct NativeLayerNorm {
         need_fit("layer_norm", is_packed(mean_of_x, x.dtype(), split.outer) &&
                                    is_packed(rstd, x.dtype(), split.outer) &&
                                    (!weight || same_sizes(weight.sizes(), parameter)));
-        const Tensor grad = as_contiguous(g), in = as_contiguous(x), scale = weight ? as_contiguous(weight) : weight;
+        const Tensor grad = as_contiguous(g), in = as_contiguous(x), scale = contiguous_or_null(weight);
         kernels::View into[3] = {};
         for (int i = 0; i < 3; ++i) {
             if (!call.needs(i)) continue;

@@ -164,18 +164,14 @@ private:
         const Tensor output = reads_output ? gate(gates, 3) : nothing, squashed = reads_output ? tanh(cy) : nothing;
         const auto incoming = [&](Output i) { return call.incoming[i] ? call.incoming[i] : nothing; };
         const Tensor from_hidden = incoming(kNextHidden);
-        const auto slope = [](const Tensor& squashed_value) {
-            return sub(number(1.0, DType::Float64), square(squashed_value));
-        };
+        const auto slope = [](const Tensor& squashed_value) { return sub(one(), square(squashed_value)); };
         const Tensor through = add(incoming(kNextCell), mul(mul(from_hidden, output), slope(squashed)));
         if (call.needs(kCell)) call.results[kCell] = mul(through, forget);
         Tensor by_value[] = {mul(through, update), cx ? mul(through, cx) : nothing, mul(through, input),
                              mul(from_hidden, squashed)};
         if (call.incoming[kGates])
             for (int i = 0; i < 4; ++i) by_value[i] = add(by_value[i], gate(call.incoming[kGates], i));
-        const auto logistic_slope = [](const Tensor& value) {
-            return mul(value, sub(number(1.0, DType::Float64), value));
-        };
+        const auto logistic_slope = [](const Tensor& value) { return mul(value, sub(one(), value)); };
         const Tensor parts[] = {mul(by_value[0], logistic_slope(input)), mul(by_value[1], logistic_slope(forget)),
                                 mul(by_value[2], slope(update)), mul(by_value[3], logistic_slope(output))};
         return cat(parts, 1);

@@ -242,17 +242,17 @@ struct BinaryCrossEntropyWithLogits {
                  "got %s and %s",
                  op, dtype_name(x.dtype()), dtype_name(target.dtype()));
         const auto& arithmetic = kernels::arithmetic();
-        const Tensor one = number(1.0, DType::Float64);
+        const Tensor unit = one();
         Tensor log_probability;
         unary(op, kernels::activation().logsigmoid, x, log_probability);
         if (pos_weight) {
-            const Tensor extra =
-                binary_without_history(arithmetic.mul, binary_without_history(arithmetic.sub, pos_weight, one), target);
+            const Tensor extra = binary_without_history(
+                arithmetic.mul, binary_without_history(arithmetic.sub, pos_weight, unit), target);
             log_probability = binary_without_history(arithmetic.mul, log_probability,
-                                                     binary_without_history(arithmetic.add, extra, one));
+                                                     binary_without_history(arithmetic.add, extra, unit));
         }
         const Tensor linear =
-            binary_without_history(arithmetic.mul, binary_without_history(arithmetic.sub, one, target), x);
+            binary_without_history(arithmetic.mul, binary_without_history(arithmetic.sub, unit, target), x);
         Tensor loss = binary_without_history(arithmetic.sub, linear, log_probability);
         if (weight) loss = binary_without_history(arithmetic.mul, loss, weight);
         if (attrs.reduction == kNone) {

@@ -112,7 +112,7 @@ struct NllForward {
         check_shapes(input, target, weight);
         need_fit("nll_loss", attrs.reduction >= kNone && attrs.reduction <= kSum);
         const bool single = input.ndim() == 1, each = attrs.reduction == kNone;
-        const Tensor classes = converted(target, DType::Int64), weights = weight ? as_contiguous(weight) : weight;
+        const Tensor classes = converted(target, DType::Int64), weights = contiguous_or_null(weight);
         out = each ? empty(target.sizes(), input.dtype()) : empty(Layout::scalar(), input.dtype());
         total_weight = empty(Layout::scalar(), input.dtype());
         const kernels::BadTarget bad =
@@ -151,7 +151,7 @@ struct NllBackward {
     static void forward(const Tensor& g, const Tensor& target, const Tensor& weight, const Tensor& total_weight,
                         const Attrs& attrs, Tensor& out) {
         const bool single = attrs.sizes.size() == 1;
-        const Tensor classes = converted(target, DType::Int64), weights = weight ? as_contiguous(weight) : weight;
+        const Tensor classes = converted(target, DType::Int64), weights = contiguous_or_null(weight);
         const bool each = attrs.reduction == kNone;
         need_fit("nll_loss", are_sizes(attrs.sizes) && attrs.reduction >= kNone && attrs.reduction <= kSum &&
                                  is_floating(g.dtype()) && total_weight.numel() == 1 &&

@@ -9,7 +9,7 @@ namespace {
 // The gradient of the one that is `mine`: all where it won, half where both are equal, none where it `lost` (kLt
 // or kGt).
 Tensor share(const Tensor& g, const Tensor& mine, const Tensor& other, Comparison lost) {
-    const Tensor unless_equal = where(compare(lost, mine, other), number(0, DType::Float64), g);
+    const Tensor unless_equal = where(compare(lost, mine, other), zero(), g);
     return where(compare(kEq, mine, other), mul(g, 0.5), unless_equal);
 }
 

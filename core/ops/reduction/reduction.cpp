@@ -103,12 +103,12 @@ Tensor restore_axes(const Tensor& x, std::uint32_t mask, int ndim, bool keepdim)
 Tensor share_among_equals(const Tensor& g, const Tensor& x, const Tensor& chosen) {
     const bool is_nan = has_zero(compare(kEq, chosen, chosen));
     const Tensor equal = is_nan ? compare(kNe, x, x) : compare(kEq, x, chosen);
-    return where(equal, div(g, sum(cast(equal, g.dtype()))), number(0, DType::Float64));
+    return where(equal, div(g, sum(cast(equal, g.dtype()))), zero());
 }
 
 Tensor not_zero(const Tensor& x) {
     Tensor out;
-    binary("ne", kernels::compare().ne, x, number(0.0, DType::Float64), out, Result::Bool);
+    binary("ne", kernels::compare().ne, x, zero(), out, Result::Bool);
     return out;
 }
 
