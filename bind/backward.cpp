@@ -11,6 +11,7 @@
 #include "core/base/error.h"
 #include "core/ops/functions.h"
 #include "core/ops/interpreter.h"
+#include "core/tensor/storage.h"
 
 namespace clew::bind {
 namespace {
@@ -114,17 +115,18 @@ std::vector<Tensor> run(const std::vector<Tensor>& roots, std::vector<Tensor> gr
     if (before_backward) {
         const TimeSpent time;
         const UnseenPython unseen;
-        const Handle listener = Handle::borrow(before_backward), nodes = Handle::steal(root_nodes(roots));
+        const Handle listener = Handle::borrow(before_backward), nodes = Handle::steal(nodes_of(roots));
         Py_DECREF(
             checked(PyObject_CallOneArg(static_cast<PyObject*>(listener.get()), static_cast<PyObject*>(nodes.get()))));
     }
     const bool shown = on_step && inputs.empty() && backward_serial() == 0;
+    const std::uint64_t began = graph_clock;
     BackwardResult result = [&] {
         try {
             return shown ? run_shown(roots, gradients, options) : run_backward(request);
         } catch (...) {
             set_python_error();
-            tell_what_to_do(roots, options.keep_graph);
+            tell_what_to_do(roots, inputs, began, options.keep_graph);
             throw PythonError();
         }
     }();
@@ -170,7 +172,7 @@ void notify(const std::vector<Tensor>& roots, const Ref<Release>& release) {
     }
     if (on_backward == nullptr) return;
     const UnseenPython unseen;
-    const Handle listener = Handle::borrow(on_backward), nodes = Handle::steal(root_nodes(roots)),
+    const Handle listener = Handle::borrow(on_backward), nodes = Handle::steal(nodes_of(roots)),
                  record = release ? Handle::steal(release_object(release.get())) : Handle::borrow(Py_None);
     Py_DECREF(checked(PyObject_CallFunctionObjArgs(static_cast<PyObject*>(listener.get()),
                                                    static_cast<PyObject*>(nodes.get()),

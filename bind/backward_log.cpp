@@ -147,7 +147,7 @@ void BackwardLog::after(const std::vector<Tensor>& roots, const Ref<Release>& re
     }
     if (!asks) return;
     const UnseenPython unseen;
-    const Handle tuple = Handle::steal(root_nodes(roots)),
+    const Handle tuple = Handle::steal(nodes_of(roots)),
                  record = release ? Handle::steal(release_object(release.get())) : Handle::borrow(Py_None);
     Py_DECREF(checked(PyObject_CallFunction(ask_.ptr(), "nOOO", static_cast<Py_ssize_t>(number), object_of(tuple),
                                             object_of(record), is_whole ? Py_True : Py_False)));

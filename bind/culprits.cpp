@@ -65,27 +65,27 @@ void raise_no_grad(const Tensor& root, std::size_t i) {
     throw PythonError();
 }
 
-PyObject* root_nodes(const std::vector<Tensor>& roots) {
-    PyObject* nodes = checked(PyTuple_New(static_cast<Py_ssize_t>(roots.size())));
-    for (std::size_t i = 0; i < roots.size(); ++i) {
-        const Edge edge = gradient_edge(roots[i]);
+PyObject* nodes_of(const std::vector<Tensor>& tensors) {
+    PyObject* nodes = checked(PyTuple_New(static_cast<Py_ssize_t>(tensors.size())));
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+        const Edge edge = gradient_edge(tensors[i]);
         PyTuple_SET_ITEM(nodes, static_cast<Py_ssize_t>(i), Py_NewRef(as_object(edge.node)));
     }
     return nodes;
 }
 
-void tell_what_to_do(const std::vector<Tensor>& roots, bool keep_graph) {
+void tell_what_to_do(const std::vector<Tensor>& roots, const std::vector<Tensor>& inputs, std::uint64_t began,
+                     bool keep_graph) {
     PyObject *type, *error, *traceback;
     PyErr_Fetch(&type, &error, &traceback);
     PyErr_NormalizeException(&type, &error, &traceback);
     PyObject* module = PyImport_ImportModule("clew.graph.explanations.culprits");
-    PyObject* nodes = module ? root_nodes(roots) : nullptr;
-    PyObject* told =
-        nodes ? PyObject_CallMethod(module, "tell_what_to_do", "OOO", error, nodes, keep_graph ? Py_True : Py_False)
-              : nullptr;
+    // "N" takes over the references of what it is given, also where the call fails.
+    PyObject* told = module ? PyObject_CallMethod(module, "tell_what_to_do", "ONNKO", error, nodes_of(roots),
+                                                  nodes_of(inputs), began, keep_graph ? Py_True : Py_False)
+                            : nullptr;
     if (told == nullptr) PyErr_Clear();  // the error itself matters more
     Py_XDECREF(told);
-    Py_XDECREF(nodes);
     Py_XDECREF(module);
     PyErr_Restore(type, error, traceback);
 }

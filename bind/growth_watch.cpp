@@ -124,7 +124,7 @@ void GrowthListener::after(const std::vector<Tensor>& roots, const Ref<Release>&
     if (backward_serial()) return;  // inside another backward, as those of `checkpoint` are
     const nb::object look = look_;  // it holds this, while Python may stop it
     if (!ends_an_iteration(roots, release) || !schedule_.is_due(graph_counters.nodes_alive) || !is_on_) return;
-    const nb::object nodes = nb::steal(root_nodes(roots)),
+    const nb::object nodes = nb::steal(nodes_of(roots)),
                      record = release ? nb::steal(release_object(release.get())) : nb::none();
     Py_DECREF(checked(PyObject_CallFunctionObjArgs(look.ptr(), nodes.ptr(), record.ptr(), nullptr)));
 }

@@ -82,7 +82,7 @@ def what_you_hold_lives_on() -> None:
     "sum not make a graph?",
     "sum makes a new node each time, but its edge leads to the node of x_out, which was made once, outside. The "
     "first backward freed that shared part, and the second fails in it, not in the sum. Make x_out inside the loop, "
-    "detach it, or retain the graph.",
+    "or retain the graph.",
 )
 def a_part_outside_the_loop() -> None:
     x = torch.nn.Linear(3, 3)

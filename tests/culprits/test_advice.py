@@ -22,9 +22,75 @@ def test_a_value_from_outside_the_loop(torch):
     program = second_backward.value_made_outside_the_loop
     assert advice_of(torch, program) == (
         f"`h` was created at {line(program, 'made')}, outside the loop at line {program.lines['made'] + 1}, and used "
-        f"again at {line(program, 'used')}: make it inside the loop, or detach it (`h.detach()`), or retain the graph: "
-        f"retain_graph=True at {line(program, 'freed')}"
+        f"again at {line(program, 'used')}: make it inside the loop, or retain the graph: retain_graph=True at "
+        f"{line(program, 'freed')}"
     )
+
+
+NO_HISTORY = {
+    "value_made_outside_the_loop",
+    "closure_of_lbfgs_uses_a_value_from_outside",
+    "weight_normalised_before_the_loop",
+    "slices_of_one_encoding_as_minibatches",
+}  # would be left if the shared value were detached
+SOME_HISTORY = {
+    "hidden_state_carried_over",
+    "two_losses_share_a_trunk",
+    "l2_term_computed_once",
+    "input_projected_before_the_loop",
+    "total_of_losses_run_at_every_step",
+}
+
+
+@pytest.mark.parametrize("name", sorted(NO_HISTORY | SOME_HISTORY))
+def test_a_detach_is_advised_only_where_history_is_left(torch, name):
+    assert ("detach" in advice_of(torch, getattr(second_backward, name))) == (name in SOME_HISTORY)
+
+
+def advice_after(torch, backward):
+    """What is advised when a backward of `h` has freed it; `backward(w, h)` is the second."""
+    w = torch.ones(2, requires_grad=True)
+    h = w.exp()
+    h.sum().backward()
+    with pytest.raises(torch.autograd.errors.GraphFreedError) as caught:
+        backward(w, h)
+    return caught.value.advice
+
+
+def test_every_root_needs_history_of_its_own(torch):
+    def backward(w, h):
+        torch.autograd.backward([(h * w).sum(), h.sum()])
+
+    assert "detach" not in advice_after(torch, backward)
+
+
+def test_what_is_asked_for_has_to_be_reached(torch):
+    other = torch.ones(2, requires_grad=True)
+    assert "detach" in advice_after(torch, lambda w, h: torch.autograd.grad((h * w).sum(), w))
+    assert "detach" not in advice_after(torch, lambda w, h: torch.autograd.grad((h * other).sum(), [w, other]))
+    assert "detach" not in advice_after(torch, lambda w, h: (h * other).sum().backward(inputs=[w]))
+
+
+def test_another_part_that_was_freed_is_no_history(torch):
+    def backward(w, h):
+        other = w.sin()
+        other.sum().backward()
+        (h.sum() + other.sum()).backward()
+
+    assert "detach" not in advice_after(torch, backward)
+
+
+def test_carried_over_and_nothing_else(torch):
+    def run():
+        h = torch.ones(1, requires_grad=True)
+        for _ in range(2):
+            h = h.exp()
+            h.sum().backward()
+
+    with pytest.raises(torch.autograd.errors.GraphFreedError) as caught:
+        run()
+    assert "carried over" in caught.value.advice
+    assert "add the losses up and call backward once, after the loop, or retain" in caught.value.advice
 
 
 def test_a_value_carried_from_turn_to_turn(torch):

@@ -56,18 +56,19 @@ class GraphFreedError(_GraphError):
     freed_by: str | None = None
     """Which call it was: "backward" or "grad"."""
     shared_at: Site | None = None
-    """The line that made the value at which this graph enters the freed one: what was to be made again, or detached.
+    """The line that made the value at which this graph enters the freed one: what is to be made again, or detached.
     None when it is not another graph but the same one, run twice."""
     shared_name: str | None = None
     """What the running code calls that value: "h", "self.state", "features[0]"."""
     used_at: Site | None = None
     """The line that used it, in the part of the graph that is new."""
     advice: str = (
-        "make this value again before each backward, or detach() it. Specify retain_graph=True in the call that freed "
-        "it if you need to backward through the graph a second time."
+        "make this value again before each backward. Specify retain_graph=True in the call that freed it if you need "
+        "to backward through the graph a second time."
     )
     """The smallest repair; the message ends with it."""
 
+    _may_be_detached = False  # whether the backward could run and give what was asked for without the shared value
     _youngest = 0  # the sequence number of the youngest root of the backward that freed the node
 
     def __str__(self) -> str:

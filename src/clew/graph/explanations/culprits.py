@@ -11,8 +11,9 @@ import sys
 from collections import deque
 from types import FrameType
 
-from ..._core import Node, Site, Tensor, live_tensors
+from ..._core import AccumulateGrad, Node, Site, Tensor, live_tensors
 from ...autograd.errors import GraphFreedError, InplaceError
+from ..model.walk import walk
 from ..program.frames import scopes_of, user_frames
 from ..program.loops import Loop, assigned_at, loops_around
 from ..program.names import find_tensors, names_of
@@ -20,19 +21,23 @@ from ..program.names import find_tensors, names_of
 _MOST_OBJECTS = 20_000  # a search for a name that takes longer is not worth it
 
 
-def tell_what_to_do(error: BaseException, roots: tuple[Node, ...], keeps_graph: bool) -> None:
+def tell_what_to_do(
+    error: BaseException, roots: tuple[Node, ...], inputs: tuple[Node, ...], began: int, keeps_graph: bool
+) -> None:
     """Fill in the fields that only the running code can tell: names, and what to do about a freed graph.
 
     Args:
         error: any exception; others than `GraphFreedError` and `InplaceError` are left alone, and so is one that an
             inner backward told.
         roots: the nodes that the backward started from.
+        inputs: those whose gradients it was asked for; none if for those of all leaves.
+        began: what the graph's clock was when it began.
         keeps_graph: whether it was to retain the graph.
     """
     if isinstance(error, InplaceError):
         error.tensor_name = error.tensor_name or _name_of_saved(error)
     if isinstance(error, GraphFreedError) and "advice" not in vars(error):
-        _tell_repair(error, roots, keeps_graph)
+        _tell_repair(error, roots, inputs, began, keeps_graph)
 
 
 def name_of(tensor: Tensor) -> str | None:
@@ -52,7 +57,9 @@ def _name_of_saved(error: InplaceError) -> str | None:
     return found[id(named[0])] if named else None
 
 
-def _tell_repair(error: GraphFreedError, roots: tuple[Node, ...], keeps_graph: bool) -> None:
+def _tell_repair(
+    error: GraphFreedError, roots: tuple[Node, ...], inputs: tuple[Node, ...], began: int, keeps_graph: bool
+) -> None:
     if error.node is None:
         return
     path = _path_to(error.node, roots)
@@ -71,6 +78,7 @@ def _tell_repair(error: GraphFreedError, roots: tuple[Node, ...], keeps_graph: b
     user, shared, name = _entrance(path, error, frames)
     error.shared_at, error.shared_name = shared.made_at, name
     error.used_at = user.made_at if user else None
+    error._may_be_detached = _have_history_without(shared, roots, inputs, began)
     error.advice = f"{_repair(error, frames)}, or {retain}"
 
 
@@ -121,6 +129,19 @@ def _entrance(
     return (path[position - 1] if position else None), path[position], name
 
 
+def _have_history_without(shared: Node, roots: tuple[Node, ...], inputs: tuple[Node, ...], began: int) -> bool:
+    """Whether a backward can run, and give what was asked for, when the shared value is detached.
+
+    What else was freed before the backward began is taken to be detached as well: it would be the next to fail.
+    """
+    before = set(walk(roots))
+    cut = {node for node in before if node.released is not None and node.released.serial <= began} | {shared}
+    left = [walk([root], set(cut)) for root in roots]
+    if not all(any(isinstance(node, AccumulateGrad) for node in nodes) for nodes in left):
+        return False
+    return before.intersection(inputs) <= {node for nodes in left for node in nodes}
+
+
 def _names_of(nodes: list[Node], frames: list[FrameType]) -> dict[Node, str]:
     """What the running code calls the tensors that these nodes made; names of inner functions come first."""
     wanted = set(nodes)
@@ -140,16 +161,17 @@ def _line(site: Site | None) -> str:
 
 
 def _repair(error: GraphFreedError, frames: list[FrameType]) -> str:
-    """What is shared, where it was made and used, and what to change."""
+    """What is shared, where it was made and used, and what to change; a detach only where history is left."""
     made, used, name = error.shared_at, error.used_at, error.shared_name
     what = f"{_called(name, 'a value')} was created at {_line(made)}"
     again = f"used again at {_line(used)}" if used else "used again"
     detach = f"detach it (`{name}.detach()`)" if name else "detach() it"
+    or_detach = f", or {detach}" if error._may_be_detached else ""
     if made is None:
-        return f"{what} and {again}: make it again, or {detach}"
+        return f"{what} and {again}: make it again{or_detach}"
     outside = _loop_without(made, error.freed_at, frames)
     if outside is not None:
-        return f"{what}, outside the loop at line {outside.head}, and {again}: make it inside the loop, or {detach}"
+        return f"{what}, outside the loop at line {outside.head}, and {again}: make it inside the loop{or_detach}"
     if used is not None and (used.file, used.function) == (made.file, made.function) and used.line <= made.line:
         around = loops_around(made.file, made.line)
         earlier = (
@@ -157,11 +179,14 @@ def _repair(error: GraphFreedError, frames: list[FrameType]) -> str:
             if around
             else f"an earlier call of {made.function}"
         )
+        what = f"{what} in {earlier} and carried over to {_line(used)}"
+        if not error._may_be_detached:
+            return f"{what}: add the losses up and call backward once{', after the loop' if around else ''}"
         keep = f" (`{name} = {name}.detach()`)" if name else ""
-        return f"{what} in {earlier} and carried over to {_line(used)}: detach it in between{keep}"
+        return f"{what}: detach it in between{keep}"
     return (
-        f"{what}, belongs to the graph that was freed, and is {again}: add the losses up and call backward once, make "
-        f"it again, or {detach}"
+        f"{what}, belongs to the graph that was freed, and is {again}: add the losses up and call backward once, or "
+        f"make it again{or_detach}"
     )
 
 

@@ -53,7 +53,7 @@ def repair_of(error: BaseException) -> Repair | None:
 def _detach_what_is_carried_over(error: Any) -> Repair | None:
     """A value of an earlier iteration is used in the next: cut before it is used."""
     made, used, name = error.shared_at, error.used_at, error.shared_name
-    if made is None or used is None or not re.fullmatch(r"[\w.]+", name or ""):
+    if made is None or used is None or not re.fullmatch(r"[\w.]+", name or "") or not error._may_be_detached:
         return None
     is_later = (used.file, used.function) == (made.file, made.function) and used.line <= made.line
     if not is_later or not loops_around(used.file, used.line):
