@@ -82,7 +82,7 @@ def test_totals_count_nodes_and_bytes(xray: Run) -> None:
     assert "bytes saved by nodes              5.0 KiB" in out
     assert "freed by backward                 what 1 node saved, 1.0 KiB: 1.0 KiB released to the allocator" in out
     assert "released with the last reference  what 1 node saved, 1.0 KiB: 1.0 KiB released to the allocator" in out
-    assert "still held                        4 nodes, leaves included, 3.0 KiB saved" in out
+    assert "still held                        3 nodes and 1 leaf, 3.0 KiB saved" in out
     assert "by kept[0] … kept[2] (3 tensors): 3 nodes, 3.0 KiB saved, created at train.py:5 in <module>" in out
 
 
@@ -102,6 +102,66 @@ def test_who_holds(xray: Run) -> None:
     ).stdout
     assert "by trainer.best['loss']: 1 node, 1.0 KiB saved, created at train.py:5 in <module>" in out
     assert "by look:hidden: 1 node, 1.0 KiB saved, created at train.py:7 in make" in out
+
+
+def holders(out: str) -> list[str]:
+    """The lines below the total."""
+    below = out.split("\n  still held  ")[1].split("\n\n")[0].splitlines()[1:]
+    return [line.strip() for line in below]
+
+
+def test_a_leaf_is_held_by_nobody_but_itself(xray: Run) -> None:
+    """`x` has what was dropped, as the tree says; no graph is held, so no holder is missing."""
+    out = xray(
+        """
+        import clew
+        x = clew.ones(256, requires_grad=True)
+        (x * x).sum().backward()
+        """
+    ).stdout
+    assert "still held by `x`" in out
+    assert "of what was dropped, `x` still has the memory" in out
+    assert "still held                        0 nodes and 1 leaf, 0 B saved" in out
+    assert holders(out) == []
+
+
+def test_each_holder_of_a_graph_is_named(xray: Run) -> None:
+    out = xray(
+        """
+        import clew
+        x = clew.ones(256, requires_grad=True)
+        losses, outputs = [], []
+        def step():
+            outputs.append(x.exp())
+            losses.append(outputs[-1].sum())
+            losses[-1].backward()
+        class Log:
+            best = None
+        for _ in range(3):
+            step()
+        Log.best = x.tanh()
+        """
+    ).stdout
+    assert "`losses` keeps the graphs of 3 earlier losses" in out
+    assert holders(out) == [
+        "by Log.best: 1 node, 1.0 KiB saved, created at train.py:12 in <module>",
+        "by losses[0] … losses[2] (3 tensors): 6 nodes, 0 B saved, created at train.py:6 in step",
+        "by outputs[0] … outputs[2] (3 tensors): part of the graphs of those above, created at train.py:5 in step",
+    ]
+
+
+def test_what_no_name_leads_to_is_counted(xray: Run) -> None:
+    out = xray(
+        """
+        import sys
+        import clew
+        x = clew.ones(256, requires_grad=True)
+        named = x.tanh()
+        clew.hidden = x.exp().exp()
+        """
+    ).stdout
+    assert "still held                        3 nodes and 1 leaf" in out
+    assert holders(out)[1:] == ["by no variable that the script's names lead to: 2 nodes"]
 
 
 def test_at_a_line(xray: Run) -> None:

@@ -9,7 +9,9 @@ from types import TracebackType
 from typing import Any
 
 from .. import _core
+from ..graph.explanations.describe import count
 from ..graph.iterations.growth import GrowthWarning
+from ..graph.iterations.holder import own_classes, own_modules
 from ..graph.model.places import Place
 from ..graph.model.protocol import Node
 from ..graph.model.walk import walk
@@ -28,7 +30,7 @@ _MOST_LINES = 3  # that add to one list
 class Held:
     """A variable that still holds a graph when the script has ended.
 
-    What a variable found before it holds too is not counted again.
+    What a variable found before it holds too is not counted again: of one that holds nothing else there are no nodes.
     """
 
     path: str
@@ -49,8 +51,8 @@ def find_held(scopes: Iterable[Mapping[str, object]]) -> Iterator[Held]:
     counted_nodes: set[Node] = set()
     storages: set[int] = set()
     for path, tensor in find_tensors(scopes):
-        root: Any = tensor.grad_fn
-        if root is None or root in counted_nodes:
+        root: Any = tensor._held_node
+        if root is None:
             continue
         nodes = [node for node in walk([root], counted_nodes) if not isinstance(node, _core.AccumulateGrad)]
         saved_bytes = 0
@@ -64,11 +66,15 @@ def find_held(scopes: Iterable[Mapping[str, object]]) -> Iterator[Held]:
 
 
 def grouped(held: Iterable[Held]) -> list[list[Held]]:
-    """Those of one list and one line together, most saved bytes first."""
+    """Those of one list and one line together: most saved bytes first, and last what holds nothing of its own."""
     groups: dict[tuple[str, Place | None], list[Held]] = {}
     for one in held:
         groups.setdefault((one.container, one.made_at), []).append(one)
-    return sorted(groups.values(), key=lambda group: -sum(one.saved_bytes for one in group))
+
+    def order(group: list[Held]) -> tuple[bool, int]:
+        return not any(one.nodes for one in group), -sum(one.saved_bytes for one in group)
+
+    return sorted(groups.values(), key=order)
 
 
 def kept_graphs(held: Iterable[Held], growth: Sequence[GrowthWarning]) -> Iterator[Finding]:
@@ -105,8 +111,14 @@ def collected(path: str | None, made: Place | None) -> tuple[tuple[str, Place], 
 
 
 def scopes_at_the_end(ending: Ending) -> list[Mapping[str, object]]:
-    """The script's globals, and what the functions in which it failed still hold."""
-    return [vars(ending.module), *_locals(ending.error.__traceback__ if ending.error else None)]
+    """The script's globals and classes, what the functions in which it failed still hold, and its other modules."""
+    trace = ending.error.__traceback__ if ending.error else None
+    return [vars(ending.module), own_classes(vars(ending.module)), *_locals(trace), own_modules()]
+
+
+def living_leaves() -> int:
+    """How many leaves have a node: one that an operation has used has it as long as it lives."""
+    return count(_core.live_tensors())[0].leaves
 
 
 def _locals(trace: TracebackType | None) -> Iterator[Mapping[str, object]]:

@@ -72,9 +72,8 @@ def _notes(notes: Sequence[Finding]) -> str:
 
 def _summary(report: Report) -> str:
     parts = ["<h2>Totals of the run</h2>", table(("what", "how much"), text.totals_rows(report))]
-    if report.held:
-        rows = [(held.path, str(held.made_at or ""), held.nodes, held.saved_bytes) for held in report.held[:50]]
-        parts += ["<h2>Who still holds a graph</h2>", table(("variable", "created at", "nodes", "saved bytes"), rows)]
+    if holders := text.holder_rows(report):
+        parts += ["<h2>Who still holds a graph</h2>", table(("variable", "holds", "created at"), holders[:50])]
     if report.chosen is not None:
         title, rows_of_step, how = text.step_rows(report.chosen)
         parts += [

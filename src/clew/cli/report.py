@@ -108,24 +108,36 @@ def totals_rows(report: Report) -> list[tuple[str, str]]:
     """What was built, saved and freed: a name and a text each."""
     counters = report.counters
     held_bytes = counters["bytes_saved"] - counters["bytes_freed_by_backward"] - counters["bytes_freed_by_scope"]
+    alive = f"{counted(_alive(report), 'node')} and {counted(counters['leaves_alive'], 'leaf')}"
     return [
         ("nodes built", f"{counters['nodes_built']:,}, those of leaves included"),
         ("bytes saved by nodes", bytes_text(counters["bytes_saved"])),
         ("peak of all tensors", bytes_text(report.peak_bytes)),
         ("freed by backward", _freed(counters, "backward")),
         ("released with the last reference", _freed(counters, "scope")),
-        ("still held", f"{counted(counters['nodes_alive'], 'node')}, leaves included, {bytes_text(held_bytes)} saved"),
+        ("still held", f"{alive}, {bytes_text(held_bytes)} saved"),
     ]
+
+
+def holder_rows(report: Report) -> list[tuple[str, str, str]]:
+    """Who still holds a graph: variables, how much, and the line that made it."""
+    rows = [_holder(group) for group in grouped(report.held)]
+    unnamed = _alive(report) - sum(one.nodes for one in report.held)
+    if unnamed > 0:
+        rows.append(("no variable that the script's names lead to", counted(unnamed, "node"), ""))
+    return rows
+
+
+def _alive(report: Report) -> int:
+    return report.counters["nodes_alive"] - report.counters["leaves_alive"]
 
 
 def _totals(report: Report) -> str:
     lines = [_rule("totals of the run"), *_table(totals_rows(report))]
-    holders = [_holder(group) for group in grouped(report.held)]
-    lines += [f"    {holder}" for holder in holders[:_MOST_HOLDERS]]
+    holders = [f"    by {who}: {much}{made and f', created at {made}'}" for who, much, made in holder_rows(report)]
+    lines += holders[:_MOST_HOLDERS]
     if len(holders) > _MOST_HOLDERS:
         lines.append(f"    … {len(holders) - _MOST_HOLDERS:,} more")
-    if not holders and report.counters["nodes_alive"] > 0:
-        lines.append("    by no variable that the script's names lead to")
     return "\n".join(lines)
 
 
@@ -136,12 +148,12 @@ def _freed(counters: Mapping[str, int], how: str) -> str:
     return f"{told}: {freed_text(nbytes, released)}" if nbytes else told
 
 
-def _holder(group: Sequence[Held]) -> str:
+def _holder(group: Sequence[Held]) -> tuple[str, str, str]:
     first, last = group[0], group[-1]
     path = first.path if len(group) == 1 else f"{first.path} … {last.path} ({len(group):,} tensors)"
     nodes, saved = sum(one.nodes for one in group), sum(one.saved_bytes for one in group)
-    made = f", created at {first.made_at}" if first.made_at else ""
-    return f"by {path}: {counted(nodes, 'node')}, {bytes_text(saved)} saved{made}"
+    much = f"{counted(nodes, 'node')}, {bytes_text(saved)} saved" if nodes else "part of the graphs of those above"
+    return path, much, str(first.made_at or "")
 
 
 def step_rows(chosen: Backward) -> tuple[str, list[tuple[str, str, str]], str]:

@@ -21,7 +21,7 @@ from ..graph.notes.observer import Observer
 from ..graph.pictures.picture import Picture
 from ..optim.optimizer import watchers
 from . import per_test, report, script
-from .held import Held, find_held, kept_graphs, scopes_at_the_end
+from .held import Held, find_held, kept_graphs, living_leaves, scopes_at_the_end
 from .output import flush
 from .place import At
 from .recorder import Backward, GrowthCurve, Recorder, Replays
@@ -93,7 +93,7 @@ def main(options: argparse.Namespace) -> int:
     recorder = Recorder(max(1, options.limit), at, draws=options.html is not None)
     watch, observer = Watch(warn=False), Observer(watchers)
     stepper = Stepper(at)
-    before = _core.graph_counters()
+    before = _counters()
     memory.reset_peak()
     watch.start()
     observer.start()
@@ -127,7 +127,7 @@ def _report(
     observer: Observer,
     before: Mapping[str, int],
 ) -> Report:
-    after = _core.graph_counters()
+    after = _counters()
     counters = {name: after[name] - before.get(name, 0) for name in after}
     scopes = scopes_at_the_end(ending)
     recorder.describe(scopes)
@@ -153,6 +153,10 @@ def _report(
         tests=tuple(per_test.finished),
         replays=recorder.replays,
     )
+
+
+def _counters() -> dict[str, int]:
+    return {**_core.graph_counters(), "leaves_alive": living_leaves()}
 
 
 def _failed(error: BaseException, roots: tuple[Node, ...]) -> Picture | None:

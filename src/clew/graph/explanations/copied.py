@@ -7,7 +7,7 @@ from typing import Any
 
 from ..model.wording import dtype_name
 from ..program.names import Names
-from .describe import CopiedNode, LeafFacts, describe, groups_of, totals_of
+from .describe import CopiedNode, LeafFacts, describe, groups_of, shortened, totals_of
 from .explanation import Explanation
 
 _EDGES = 5  # the place of a row's inputs
@@ -19,6 +19,7 @@ def explain_copy(copy: dict[str, Any], names: Names) -> Explanation:
     totals, _ = totals_of(copy["totals"])
     subject = f"graph of {', '.join(copy['roots'])}"
     nodes = describe(copied_nodes(copy["nodes"]), names)
+    totals.still_held_by = shortened(slot.still_held_by for node in nodes for slot in node.saved)
     return Explanation(subject, "", nodes, totals, groups=groups_of(copy["groups"]))
 
 

@@ -19,6 +19,7 @@ from .explanation import GroupRecord, LeafRecord, NodeRecord, SavedRecord, Total
 from .layout import lay_out
 
 MOST_GROUPS = 12
+_NAMES_TOLD = 4
 
 
 def count(roots: Sequence[Tensor | Node], owners: Sequence[Tensor] | None = None) -> tuple[Totals, Owned]:
@@ -43,6 +44,13 @@ def totals_of(told: dict[str, Any]) -> tuple[Totals, Owned]:
     owned = Owned(told.pop("shared"), told.pop("dropped"))
     releases = sorted((ReleaseRecord.of(release) for release in told.pop("releases")), key=lambda one: one.serial)
     return Totals(**told, shared_bytes=sum(owned.shared.values()), releases=releases), owned
+
+
+def shortened(told: Iterable[str | None]) -> tuple[str, ...]:
+    """Those of the names that are known, the shortest first, and how many more there are."""
+    names = sorted({name for name in told if name is not None}, key=lambda name: (len(name), name))
+    more = len(names) - _NAMES_TOLD
+    return (*names[:_NAMES_TOLD], f"{more:,} more") if more > 1 else tuple(names)
 
 
 def group(roots: Sequence[Tensor | Node]) -> tuple[GroupRecord, ...]:

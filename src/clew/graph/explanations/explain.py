@@ -15,13 +15,12 @@ from ..model.walk import nearest, walk
 from ..model.wording import counted, dtype_name
 from ..program.frames import user_frames
 from ..program.names import MOST_FOR_LEAVES, Names, names_of
-from .describe import Owned, count, describe, group
+from .describe import Owned, count, describe, group, shortened
 from .explanation import Explanation, GroupRecord, Note, Totals
 from .failures import notes_of, reason_of
 
 LIMIT = 200  # nodes described when the caller does not say
 _AROUND_A_FAILURE = 12
-_NAMES_TOLD = 4
 
 
 def explain(x: Any, *, limit: int | None = None, params: Mapping[str, Tensor] | None = None) -> Explanation:
@@ -153,10 +152,7 @@ def _tell_names(
 
 
 def _named(tensors: Sequence[Tensor], found: Mapping[int, str], given: Mapping[int, str]) -> tuple[str, ...]:
-    told = (given.get(id(tensor)) or found.get(id(tensor)) for tensor in tensors)
-    names = sorted({name for name in told if name is not None}, key=lambda name: (len(name), name))
-    more = len(names) - _NAMES_TOLD
-    return (*names[:_NAMES_TOLD], f"{more:,} more") if more > 1 else tuple(names)
+    return shortened(given.get(id(tensor)) or found.get(id(tensor)) for tensor in tensors)
 
 
 def _explain_tensor(x: Tensor, limit: int, names: Mapping[int, str], frames: list[FrameType]) -> Explanation:

@@ -36,7 +36,7 @@ def find_holder(tensors: Sequence[Any], cover_of: Callable[[Any], int], frames: 
     found = found_in(_callers(own))
     if len(own) < len(frames) and _union(bits for _, bits in found) != _union(map(cover_of, tensors)):
         found += found_in(_callers(frames))
-    found = found or found_in(_own_modules())
+    found = found or found_in([own_modules()])
     return _common(found) if found else None
 
 
@@ -75,24 +75,24 @@ def _callers(frames: Sequence[FrameType]) -> list[Mapping[str, object]]:
     for frame in frames:
         if id(frame.f_globals) not in seen:
             seen.add(id(frame.f_globals))
-            scopes += [frame.f_globals, _classes(frame.f_globals)]
+            scopes += [frame.f_globals, own_classes(frame.f_globals)]
     return scopes
 
 
-def _classes(module: Mapping[str, object]) -> Mapping[str, object]:
+def own_classes(module: Mapping[str, object]) -> Mapping[str, object]:
     """The attributes of classes that a module defines, which a search from names does not enter."""
     own = [value for value in list(module.values()) if isinstance(value, type)]
     return {kind.__name__: _as_object(vars(kind)) for kind in own if kind.__module__ == module.get("__name__")}
 
 
-def _own_modules() -> list[Mapping[str, object]]:
+def own_modules() -> Mapping[str, object]:
     """All modules but ours and those that are installed, each under its last name."""
     scope: dict[str, object] = {}
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
         if isinstance(module, types.ModuleType) and file and not is_ours(file) and not is_installed(file):
             scope[name.rpartition(".")[2]] = _as_object(vars(module))
-    return [scope]
+    return scope
 
 
 def _as_object(attributes: Mapping[str, object]) -> SimpleNamespace:
