@@ -51,6 +51,21 @@ class Ground:
         return told
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_nodes_have_the_numbers_of_explain(seed: int) -> None:
+    clew.manual_seed(seed)
+    program = Program(seed)
+    with warnings.catch_warnings(action="ignore"):
+        for _ in range(40):
+            program.step()
+    told = clew.explain(program.everything, limit=10_000)
+    shown = [(number, slot.name) for number, node in enumerate(told.nodes, 1) for slot in node.saved]
+    ledger = clew.graph.ledger(program.everything)
+    recorded = [(record.node, record.slot) for record in ledger.records if record.kind != "workspace"]
+    assert recorded[: len(shown)] == shown
+    assert min((number for number, _ in recorded[len(shown) :]), default=10_000) > len(told.nodes)
+
+
 @pytest.mark.parametrize("seed", range(200))
 def test_exact(seed: int) -> None:
     ground = Ground()

@@ -36,7 +36,8 @@ def explain(x: Any, *, limit: int | None = None, params: Mapping[str, Tensor] | 
             exception: of one that the graph raised, the node that it is about is shown, with what it leads to. The
             graph is only read.
         limit: how many nodes are described, those nearest to ``x`` first; 200 if not given, 12 for an exception. The
-            totals count all, and nodes that are left out are summed up by line.
+            totals count all, and nodes that are left out are summed up by line. Nodes are numbered as they are printed;
+            :func:`clew.graph.ledger` has the same numbers where all are.
         params: names for leaves, such as ``dict(model.named_parameters())``. Other leaves get the names that the
             calling functions' variables lead to.
 

@@ -16,8 +16,9 @@ from ..model.protocol import Node, is_tensor, tensors_of
 class Step(Shown):
     """What happened at one node.
 
-    ``incoming`` are the gradients of its outputs, ``outgoing`` those of its inputs; None where there is none. They are
-    the engine's own tensors: clone one before you write to it.
+    ``number`` counts the nodes in the order in which they run, from 1; :func:`clew.explain` numbers them as it prints
+    them. ``incoming`` are the gradients of its outputs, ``outgoing`` those of its inputs; None where there is none.
+    They are the engine's own tensors: clone one before you write to it.
 
     Example:
         >>> x = clew.tensor([3.0], requires_grad=True)

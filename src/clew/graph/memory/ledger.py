@@ -9,12 +9,14 @@ from types import FrameType
 from typing import Any
 
 from ... import _core
+from ..explanations.layout import lay_out
 from ..model.account import ELSEWHERE, FREED, RELEASED, settle, sums
 from ..model.kept import KeptObject, hidden_roots, kept_objects
 from ..model.places import Place, ReleaseRecord
 from ..model.protocol import Node, Tensor
 from ..model.records import SavedSlot
 from ..model.subjects import parts
+from ..model.walk import walk
 from ..model.wording import dtype_name
 from ..program.frames import user_frames
 from ..program.names import names_of
@@ -71,7 +73,7 @@ def make_ledger(roots: list[Tensor | Node], frames: Iterable[FrameType]) -> Ledg
     kept: dict[Node, list[KeptObject]] = defaultdict(list)
     for one in kept_objects(roots):
         kept[one.node].append(one)
-    nodes = _core.graph_nodes(roots, True)
+    nodes = _numbered(roots)
     # Unpacked for as long as this function runs, and no longer.
     living: dict[int, list[Any]] = defaultdict(list)
     for tensor in _core.live_tensors():
@@ -82,6 +84,13 @@ def make_ledger(roots: list[Tensor | Node], frames: Iterable[FrameType]) -> Ledg
         leaves += isinstance(node, _core.AccumulateGrad)
         book.enter(number, node, kept.get(node, []))
     return book.close(len(nodes) - leaves, frames)
+
+
+def _numbered(roots: Sequence[Tensor | Node]) -> list[Node]:
+    """All nodes that are held: in the order of :func:`clew.explain`, then those that no backward goes through."""
+    ends = (root._held_node if isinstance(root, _core.Tensor) else root for root in roots)
+    shown = lay_out(walk(dict.fromkeys(node for node in ends if node is not None))).order
+    return list(dict.fromkeys([*shown, *_core.graph_nodes(roots, True)]))
 
 
 class _Accounting:

@@ -28,7 +28,7 @@ class LedgerRecord(Shown):
     """
 
     node: int
-    """The node's place in the graph, from 1: a node comes before its inputs."""
+    """The node's number, from 1: the one that :func:`clew.explain` prints, if it shows the whole graph."""
     name: str
     op: str
     made_at: Place | None
