@@ -88,7 +88,7 @@ def make_ledger(roots: list[Tensor | Node], frames: Iterable[FrameType]) -> Ledg
 
 def _numbered(roots: Sequence[Tensor | Node]) -> list[Node]:
     """All nodes that are held: in the order of :func:`clew.explain`, then those that no backward goes through."""
-    ends = (root._held_node if isinstance(root, _core.Tensor) else root for root in roots)
+    ends: list[Any] = [root._held_node if isinstance(root, _core.Tensor) else root for root in roots]
     shown = lay_out(walk(dict.fromkeys(node for node in ends if node is not None))).order
     return list(dict.fromkeys([*shown, *_core.graph_nodes(roots, True)]))
 
