@@ -52,6 +52,32 @@ def test_a_script_without_a_command_is_told_one(command: Run) -> None:
     assert "expected a command before the script, such as clew xray train.py" in ran.stderr
 
 
+WRONG_USE = {
+    "xray": "expected SCRIPT (the Python script to run; -: from standard input), got nothing",
+    "run -m": "expected SCRIPT (the Python script to run; -: from standard input), got nothing",
+    "completion": "expected SHELL (one of bash, zsh, fish, tcsh, powershell), got nothing",
+    "doctor --fast": "expected no arguments but those above, got --fast",
+    "bench now": "expected no arguments but those above, got now",
+    "xray --fast train.py": "expected no arguments but those above, got --fast; the script's own options stand after "
+    "its name",
+    "xray --limit -1 train.py": "argument --limit: expected a number of nodes, 1 or more, got '-1'",
+    "xray --limit 0 train.py": "argument --limit: expected a number of nodes, 1 or more, got '0'",
+    "xray --limit few train.py": "argument --limit: expected a number of nodes, 1 or more, got 'few'",
+    "--fast": "expected no arguments but those above, got --fast",
+}
+
+
+@pytest.mark.parametrize("arguments", WRONG_USE)
+def test_an_error_of_use_is_that_of_the_command(arguments: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        clew.cli.main(arguments.split())
+    assert ended.value.code == 2
+    told = capsys.readouterr().err
+    command = f"clew {arguments.split()[0]}" if arguments[0] != "-" else "clew"
+    assert told.startswith(f"usage: {command} [-h]")
+    assert told.endswith(f"\n{command}: error: {WRONG_USE[arguments]}\n")
+
+
 @pytest.mark.parametrize("arguments", ["--help", "doctor", "bench --help", "run -c 'print(1)'", "xray -c 'print(1)'"])
 def test_a_reader_that_has_seen_enough_ends_it_quietly(arguments: str, tmp_path: Path) -> None:
     """As of `clew doctor | head`: no traceback."""

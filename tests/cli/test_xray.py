@@ -86,6 +86,11 @@ def test_totals_count_nodes_and_bytes(xray: Run) -> None:
     assert "by kept[0] … kept[2] (3 tensors): 3 nodes, 3.0 KiB saved, created at train.py:5 in <module>" in out
 
 
+def test_the_peak_is_that_of_the_scripts_tensors(xray: Run) -> None:
+    assert "peak of all tensors               0 B\n" in xray("print(1)").stdout
+    assert "peak of all tensors               4.0 KiB\n" in xray("import clew\nx = clew.ones(1024)").stdout
+
+
 def test_who_holds(xray: Run) -> None:
     out = xray(
         """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from .. import __version__
 from .output import drop_the_rest, flush
@@ -27,11 +28,28 @@ Options of clew stand before the script's name; all that follows it belongs to t
 """
 
 
-def parser() -> argparse.ArgumentParser:
+class _Parser(argparse.ArgumentParser):
+    """Says what was expected of an argument that is missing or not known."""
+
+    def error(self, message: str) -> NoReturn:
+        missing = message.partition("the following arguments are required: ")[2].partition(", ")[0]
+        for action in self._actions:
+            if missing and missing == (action.metavar or action.dest):
+                message = f"expected {missing} ({action.help}), got nothing"
+        super().error(message)
+
+    def refuse(self, unknown: Sequence[str]) -> NoReturn:
+        """Arguments that are none of this parser's."""
+        runs_a_script = any(action.dest == "script" for action in self._actions)
+        hint = "; the script's own options stand after its name" if runs_a_script else ""
+        self.error(f"expected no arguments but those above, got {' '.join(unknown)}{hint}")
+
+
+def parser() -> _Parser:
     """The command's arguments."""
     from . import bench, completion, doctor, run, xray
 
-    whole = argparse.ArgumentParser(
+    whole = _Parser(
         prog="clew",
         description="Run training scripts and see what happens to their graphs.",
         epilog=_EXAMPLES,
@@ -48,7 +66,7 @@ def parser() -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         module.add_arguments(command)
-        command.set_defaults(run=module.main)
+        command.set_defaults(run=module.main, parser=command)
     return whole
 
 
@@ -75,7 +93,9 @@ def _run(arguments: Sequence[str] | None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     if given and given[0].endswith(".py"):
         whole.error(f"expected a command before the script, such as clew xray {given[0]} or clew run {given[0]}")
-    options = whole.parse_args(given)
+    options, unknown = whole.parse_known_args(given)
+    if unknown:
+        getattr(options, "parser", whole).refuse(unknown)
     if options.command is None:
         whole.print_help(sys.stderr)
         return 2

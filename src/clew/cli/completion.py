@@ -16,7 +16,8 @@ Print a script that completes the arguments of clew. It needs the package shtab,
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=("bash", "zsh", "fish", "tcsh", "powershell"))
+    shells = ("bash", "zsh", "fish", "tcsh", "powershell")
+    parser.add_argument("shell", metavar="SHELL", choices=shells, help=f"one of {', '.join(shells)}")
 
 
 def main(options: argparse.Namespace) -> int:

@@ -70,7 +70,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kind.add_argument("-m", dest="is_module", action="store_true", help="SCRIPT is a module's name, as in `python -m`")
     kind.add_argument("-c", dest="is_code", action="store_true", help="SCRIPT is a program, as in `python -c`")
     parser.add_argument("script", metavar="SCRIPT", help="the Python script to run; -: from standard input")
-    parser.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="passed on to the script")
+    rest = parser.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="passed on to the script")
+    rest.required = False  # argparse of Python 3.11 takes it for a missing argument where SCRIPT is missing
 
 
 def warn_of_own_options(

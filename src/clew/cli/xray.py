@@ -67,12 +67,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="[FILE:]LINE",
         help="show the backward called from this line, not the last one: 46, or train.py:46 as the report writes it",
     )
-    parser.add_argument("--limit", type=int, default=LIMIT, metavar="N", help="nodes to show (default: %(default)s)")
+    parser.add_argument(
+        "--limit",
+        type=_at_least_one,
+        default=LIMIT,
+        metavar="N",
+        help="nodes to show, at least 1 (default: %(default)s)",
+    )
     parser.add_argument("--html", metavar="FILE", help="also write the report as a page, with the graph and the memory")
     parser.add_argument(
         "--step", action="store_true", help="show a backward node by node: the first one, or that of --at"
     )
     script.add_arguments(parser)
+
+
+def _at_least_one(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a number of nodes, 1 or more, got {text!r}")
+    return int(text)
 
 
 def main(options: argparse.Namespace) -> int:
@@ -90,10 +102,11 @@ def main(options: argparse.Namespace) -> int:
     arguments = options.arguments
     if options.is_module and options.script == "pytest":
         arguments = ["-p", "clew.cli.pytest_plugin", *arguments]
-    recorder = Recorder(max(1, options.limit), at, draws=options.html is not None)
+    recorder = Recorder(options.limit, at, draws=options.html is not None)
     watch, observer = Watch(warn=False), Observer(watchers)
     stepper = Stepper(at)
     before = _counters()
+    own_bytes = memory.stats().live  # constants of clew's own operations
     memory.reset_peak()
     watch.start()
     observer.start()
@@ -108,7 +121,7 @@ def main(options: argparse.Namespace) -> int:
         observer.stop()
         watch.stop()
     flush()
-    found = _report(options, ending, recorder, watch, observer, before)
+    found = _report(options, ending, recorder, watch, observer, before, own_bytes)
     report.show(found)
     if options.html is not None:
         from .html import page
@@ -126,6 +139,7 @@ def _report(
     watch: Watch,
     observer: Observer,
     before: Mapping[str, int],
+    own_bytes: int,
 ) -> Report:
     after = _counters()
     counters = {name: after[name] - before.get(name, 0) for name in after}
@@ -143,7 +157,7 @@ def _report(
         passes=tuple(recorder.backward_passes.values()),
         backward_lines=tuple(backward.place.short for backward in recorder.backward_passes.values()),
         counters=counters,
-        peak_bytes=memory.stats().peak,
+        peak_bytes=memory.stats().peak - own_bytes,
         held=held,
         growth=tuple(watch.warnings),
         error=ending.error,
