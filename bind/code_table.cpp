@@ -167,12 +167,17 @@ void CodeTable::follow() {
 // Codes are kept alive, so that an address stays theirs.
 const CodeTable& table_of(PyCodeObject* code) {
     static auto* const known = new std::unordered_map<PyCodeObject*, CodeTable>;
-    const auto it = known->find(code);
-    if (it != known->end()) return it->second;
+    static std::pair<PyCodeObject*, const CodeTable*> last;  // instructions are mostly of the code of the one before
+    if (last.first == code) return *last.second;
+    if (const auto it = known->find(code); it != known->end()) {
+        last = {code, &it->second};
+        return it->second;
+    }
     constexpr std::size_t kMost = 1000;  // a program that makes code without end
     if (known->size() >= kMost) {
         std::unordered_map<PyCodeObject*, CodeTable> old;
         old.swap(*known);
+        last = {};
         for (const auto& [each, table] : old) Py_DECREF(each);
     }
     CodeTable table(code);

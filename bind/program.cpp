@@ -49,7 +49,7 @@ struct KeptProgram {
     static nb::object site(const Handle& code, std::int32_t instruction) {
         return nb::steal(site_object({code.get(), instruction}));
     }
-    static nb::tuple numbers(const std::vector<int>& list) {
+    static nb::tuple numbers(const Numbers& list) {
         nb::list result;
         for (const int one : list) result.append(one);
         return nb::tuple(result);

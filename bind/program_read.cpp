@@ -110,8 +110,8 @@ private:
         program_.held.push_back(Handle::borrow(made.ptr()));
     }
 
-    std::vector<int> registers(nb::handle numbers) const {
-        std::vector<int> result;
+    Numbers registers(nb::handle numbers) const {
+        Numbers result;
         for (const nb::handle one : nb::cast<nb::list>(numbers)) result.push_back(reg(one, true));
         return result;
     }

@@ -53,7 +53,7 @@ public:
     }
 
 private:
-    static nb::list list_of(const std::vector<int>& numbers) {
+    static nb::list list_of(const Numbers& numbers) {
         nb::list result;
         for (const int one : numbers) result.append(one);
         return result;

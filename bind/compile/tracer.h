@@ -97,7 +97,7 @@ public:
     std::vector<NumberWitness> comparisons;  // of arguments, by their place among the floats
     std::vector<Option> options;
     std::vector<Counter> counters;
-    std::int64_t spent = 0;                      // nanoseconds of watching
+    std::int64_t spent = 0;                      // nanoseconds of watching, about
     std::unordered_set<PyObject*> compared;      // tensors of which it was asked which object they are
     void use(PyObject* operand);                 // a number that was read is more than handed on
     void finish();                               // the call is over
@@ -112,6 +112,8 @@ public:
 
 private:
     friend class Watch;
+
+    void look_at(_PyInterpreterFrame* frame);
 
     // contents.cpp
     void stay_eager(std::string text);
@@ -200,6 +202,7 @@ private:
     std::span<const Instruction> rest_;  // the instructions after the one that is looked at
     PyObject *names_ = nullptr, *constants_ = nullptr;
     bool on_ = false;
+    std::uint32_t instructions_ = 0;  // that were seen
 };
 
 // What an operation of ours computes in Python depends on its arguments only: no tracer is told of it.

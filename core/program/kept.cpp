@@ -1,7 +1,6 @@
 #include "core/program/kept.h"
 
-#include <unordered_map>
-
+#include "core/base/flat_table.h"
 #include "core/ops/functions.h"
 
 namespace clew {
@@ -11,18 +10,18 @@ struct Place {
     Program* program;
     int index;
 };
-std::unordered_map<const Node*, Place>& places() {
-    static auto* const all = new std::unordered_map<const Node*, Place>;
+FlatTable<const Node*, Place>& places() {
+    static auto* const all = new FlatTable<const Node*, Place>;
     return *all;
 }
 
 void node_died(Node* node) {
-    const auto found = places().find(node);
-    if (found == places().end()) return;
-    Program& program = *found->second.program;
-    program.nodes[static_cast<std::size_t>(found->second.index)].node = nullptr;
+    const Place* const found = places().find(node);
+    if (found == nullptr) return;
+    Program& program = *found->program;
+    program.nodes[static_cast<std::size_t>(found->index)].node = nullptr;
     ++program.deaths;
-    places().erase(found);
+    places().erase(node);
 }
 
 struct Kept : KeptTensor {
@@ -49,7 +48,7 @@ const SetUp set_up;
 void keep_node(Program& program, int index) {
     Node* const node = program.nodes[static_cast<std::size_t>(index)].node;
     node->set(Node::kKept);
-    places()[node] = {&program, index};
+    places().insert(node, {&program, index});
 }
 
 void forget_nodes(Program& program) {
@@ -62,8 +61,8 @@ void forget_nodes(Program& program) {
 
 int index_of(const Program& program, const Node* node) {
     if (node == nullptr || !node->has(Node::kKept)) return -1;
-    const auto found = places().find(node);
-    return found != places().end() && found->second.program == &program ? found->second.index : -1;
+    const Place* const found = places().find(node);
+    return found && found->program == &program ? found->index : -1;
 }
 
 void keep_tensor(Program& program, int index, bool owns) {

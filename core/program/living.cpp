@@ -139,9 +139,9 @@ bool Recorder::outlives(int memory) {
 void Recorder::note_backward(Tensors roots) {
     program_.has_backward = true;
     std::vector<Node*> stack;
-    std::unordered_set<Node*> seen;
+    FlatTable<Node*, char> seen;
     const auto visit = [&](Node* node) {
-        if (node && !node->has(Node::kAccumulate) && seen.insert(node).second) stack.push_back(node);
+        if (node && !node->has(Node::kAccumulate) && seen.insert(node, 1)) stack.push_back(node);
     };
     for (const Tensor& root : roots) visit(whole(root->grad_fn.get()));
     while (!stack.empty()) {

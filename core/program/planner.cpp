@@ -45,7 +45,7 @@ void Planner::lies(int memory, char* address) { addresses_[static_cast<std::size
 // has them.
 bool Planner::may_be_captured(int index) const {
     const ReplayStep& run = slice_.runs_of[static_cast<std::size_t>(index)];
-    const std::vector<int>& inputs = program_.steps[static_cast<std::size_t>(run.step)].inputs;
+    const Numbers& inputs = program_.steps[static_cast<std::size_t>(run.step)].inputs;
     return run.kind == StepKind::Run && run.details.generator == nullptr && !run.op->draws &&
            (run.op->is(kOptimizerStep) || !program_.steps[static_cast<std::size_t>(run.step)].varies) &&
            std::ranges::none_of(inputs, [&](int reg) { return reg >= 0 && varying_[static_cast<std::size_t>(reg)]; });

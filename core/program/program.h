@@ -12,10 +12,13 @@
 #include <string>
 #include <vector>
 
+#include "core/base/few.h"
 #include "core/base/random.h"
 #include "core/ops/opdef.h"
 
 namespace clew {
+
+using Numbers = Few<int, 4>;  // of steps, registers
 
 struct Bytes {  // of a storage, from begin up to end
     std::int64_t begin, end;
@@ -36,8 +39,7 @@ struct Memory {
     std::int64_t bytes;
     int input;    // the first input on it; -1: the block made it
     int made_by;  // then: the step
-    std::vector<int> writers{};
-    std::vector<int> registers{};
+    Numbers writers{}, registers{};
 };
 
 // A tensor that was there before the block, or the .grad of one.
@@ -69,8 +71,8 @@ struct Step {
     const OpDef* op;
     Form form;
     StepKind kind = StepKind::Run;
-    std::vector<int> inputs{}, outputs{};  // registers; -1: none
-    std::vector<KeptWrite> writes{};
+    Numbers inputs{}, outputs{};  // registers; -1: none
+    Few<KeptWrite, 1> writes{};
     std::vector<char> attributes{};
     const char* name = nullptr;
     Generator* generator = nullptr;
@@ -97,7 +99,7 @@ struct KeptNode {
     std::uint64_t born;  // its number then; filled again, it gets a new one
     bool freed_at_end = false;
     bool hooked = false;  // at the end of the block
-    std::vector<KeptSlot> slots{};
+    Few<KeptSlot, 2> slots{};
     // While one is destroyed, Python may run, and with it the program.
     Node* alive() const { return node && node->references ? node : nullptr; }
 };

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/base/flat_table.h"
 #include "core/ops/interpreter.h"
 #include "core/program/outcome.h"
 #include "core/program/own_operations.h"
@@ -13,7 +14,10 @@ namespace clew {
 
 // Where what it has met stands in the program.
 struct RecorderTables {
-    std::unordered_map<std::uint64_t, int> memories_;  // by identity
+    // By identity. Those that are given while it records follow each other.
+    FlatTable<std::uint64_t, int> older_memories_;
+    std::vector<int> memories_;  // from this one on; -1: none
+    std::uint64_t first_identity_ = last_identity + 1;
     std::unordered_map<const Storage*, int> foreign_;  // by address: held
     std::vector<StorageRef> held_;
     std::unordered_map<const TensorObject*, int> inputs_;           // tensors from before the block; their register
@@ -77,8 +81,13 @@ private:
     void forget();
 
     // values.cpp
-    int memory_of(const Tensor& tensor, bool make);
-    int find(int memory, const Tensor& tensor) const;
+    int memory_of(Storage& storage, bool make);
+    int new_memory(const Storage& storage);
+    int memory_of(const Tensor& tensor, bool make) { return memory_of(*tensor->storage, make); }
+    int find(int memory, const Layout& layout, std::int64_t offset, DType dtype) const;
+    int find(int memory, const Tensor& tensor) const {
+        return find(memory, tensor.layout(), byte_offset(tensor), tensor.dtype());
+    }
     int resolve(const Tensor& tensor);           // what a step reads
     int define(const Tensor& tensor, int step);  // what it makes
     int add_register(int memory, const Tensor& tensor, int made_by);
@@ -87,6 +96,7 @@ private:
     void count(const Tensor& tensor);
     int input_with_counter(int memory, const void* counter) const;
     Tensor older_on(const Tensor& tensor) const;
+    int register_of(const SavedSlot& slot);
     void note_node(Node* node, int step);
     void note_history(const Tensor& tensor, int step);
 

@@ -93,7 +93,7 @@ private:
     Tensor value_of(int reg) const { return reg < 0 ? Tensor() : state_.regs[static_cast<std::size_t>(reg)]; }
     // That reaches the memory of a register, which `maker` made, or which was there before (null).
     const Step* last_write(int reg, const Step* maker) const {
-        const std::vector<int>& writers = program_.memory_of(reg).writers;
+        const Numbers& writers = program_.memory_of(reg).writers;
         return writers.empty() ? maker : &program_.steps[static_cast<std::size_t>(writers.back())];
     }
 

@@ -14,19 +14,13 @@ constexpr int kEnd = 1 << 30;
 class Slicer {
 public:
     Slicer(const Program& program, Slice& slice) : program_(program), slice_(slice) {
-        slice_.runs.assign(program.steps.size(), 0);
-        made_by_step_.resize(program.steps.size());
-        for (std::size_t i = 0; i < program.nodes.size(); ++i)
-            if (program.nodes[i].step >= 0)
-                made_by_step_[static_cast<std::size_t>(program.nodes[i].step)].push_back(static_cast<int>(i));
-        has_node_.assign(program.nodes.size(), 0);
+        slice_.runs.assign(program.steps.size(), slice.target < 0);
+        has_node_.assign(program.nodes.size(), slice.target < 0);
     }
 
     void go() {
-        if (slice_.target < 0) {
-            for (std::size_t i = 0; i < program_.steps.size(); ++i) slice_.runs[i] = 1;
-            for (std::size_t i = 0; i < program_.nodes.size(); ++i) has_node_[i] = 1;
-        } else {
+        if (slice_.target >= 0) {
+            find_makers();
             const Living& target = program_.living[static_cast<std::size_t>(slice_.target)];
             need(target.reg, kEnd);
             if (target.node >= 0) need_graph(program_.nodes[static_cast<std::size_t>(target.node)].node);
@@ -37,6 +31,12 @@ public:
     }
 
 private:
+    void find_makers() {
+        made_by_step_.resize(program_.steps.size());
+        for (std::size_t i = 0; i < program_.nodes.size(); ++i)
+            if (program_.nodes[i].step >= 0)
+                made_by_step_[static_cast<std::size_t>(program_.nodes[i].step)].push_back(static_cast<int>(i));
+    }
     // The register as it is before that step.
     void need(int reg, int before) {
         if (reg < 0) return;
@@ -98,6 +98,7 @@ private:
         slice_.whole.assign(memories, 1);
         slice_.written.assign(memories, 0);
         slice_.last_use.assign(program_.registers.size(), -1);
+        slice_.steps.reserve(program_.steps.size());
         for (std::size_t i = 0; i < program_.steps.size(); ++i) {
             const Step& step = program_.steps[i];
             for (const KeptWrite& written : step.writes) {
@@ -131,8 +132,8 @@ private:
         for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
             const int reg = program_.inputs[i].reg;
             bool read = slice_.target < 0 || slice_.last_use[static_cast<std::size_t>(reg)] >= 0;
-            for (const int node : slice_.nodes)
-                for (const KeptSlot& slot : program_.nodes[static_cast<std::size_t>(node)].slots)
+            for (std::size_t node = 0; node < slice_.nodes.size() && !read; ++node)
+                for (const KeptSlot& slot : program_.nodes[static_cast<std::size_t>(slice_.nodes[node])].slots)
                     read = read || slot.reg == reg;
             if (read) slice_.inputs.push_back(static_cast<int>(i));
         }
@@ -166,6 +167,7 @@ private:
 
     void compile() {
         std::vector<char> dropped(program_.registers.size());
+        slice_.runs_of.reserve(slice_.steps.size());
         for (const int index : slice_.steps) {
             const Step& step = program_.steps[static_cast<std::size_t>(index)];
             ReplayStep run{.op = step.op,

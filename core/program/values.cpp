@@ -11,33 +11,39 @@
 
 namespace clew {
 
-int Recorder::memory_of(const Tensor& tensor, bool make) {
-    Storage& storage = *tensor->storage;
+int Recorder::memory_of(Storage& storage, bool make) {
     const std::uint64_t identity = identity_of(storage);
-    if (identity == 0) {
-        if (const auto found = foreign_.find(&storage); found != foreign_.end()) return found->second;
-    } else if (const auto found = memories_.find(identity); found != memories_.end()) {
+    if (identity >= first_identity_) {
+        const std::uint64_t place = identity - first_identity_;
+        if (place >= memories_.size()) memories_.resize(place + 1, -1);
+        int& known = memories_[place];
+        return known >= 0 || !make ? known : known = new_memory(storage);
+    }
+    if (identity) {
+        if (const int* const found = older_memories_.find(identity)) return *found;
+    } else if (const auto found = foreign_.find(&storage); found != foreign_.end()) {
         return found->second;
     }
     if (!make) return -1;
-    const int memory = static_cast<int>(program_.memories.size());
-    program_.memories.push_back({.bytes = storage.bytes, .input = -1, .made_by = -1});
-    if (identity == 0) {
-        foreign_.emplace(&storage, memory);
-        held_.emplace_back(&storage);
-    } else {
-        memories_.emplace(identity, memory);
-    }
+    const int memory = new_memory(storage);
+    if (identity)
+        older_memories_.insert(identity, memory);
+    else
+        foreign_.emplace(&storage, memory), held_.emplace_back(&storage);
     return memory;
 }
 
-int Recorder::find(int memory, const Tensor& tensor) const {
-    const std::int64_t offset = byte_offset(tensor);
+int Recorder::new_memory(const Storage& storage) {
+    program_.memories.push_back({.bytes = storage.bytes, .input = -1, .made_by = -1});
+    return static_cast<int>(program_.memories.size()) - 1;
+}
+
+int Recorder::find(int memory, const Layout& layout, std::int64_t offset, DType dtype) const {
     const auto& registers = program_.memories[static_cast<std::size_t>(memory)].registers;
     for (std::size_t i = registers.size(); i-- > 0;) {
         const int reg = registers[i];
         const KeptRegister& known = program_.of(reg);
-        if (known.offset == offset && !known.number && same_geometry(tensor, known)) return reg;
+        if (known.offset == offset && !known.number && same_geometry(layout, dtype, known)) return reg;
     }
     return -1;
 }
@@ -149,6 +155,21 @@ int Recorder::input_with_counter(int memory, const void* counter) const {
     return -1;
 }
 
+int Recorder::register_of(const SavedSlot& slot) {
+    auto& storage = *const_cast<Storage*>(slot.held_storage());
+    if (const int memory = slot.wrapped_number ? -1 : memory_of(storage, false); memory >= 0) {
+        const std::int64_t offset = slot.offset * static_cast<std::int64_t>(item_size(slot.dtype));
+        if (const int reg = find(memory, *slot.layout, offset, slot.dtype); reg >= 0) return reg;
+    }
+    const Tensor value = Tensor::steal(new_tensor_object());
+    value->storage = StorageRef(&storage);
+    value->layout = LayoutRef(slot.layout);
+    value->offset = slot.offset;
+    value->dtype = slot.dtype;
+    value->set(TensorObject::kWrappedNumber, slot.wrapped_number);
+    return resolve(value);
+}
+
 // What a node of the block saved, to fill it again.
 void Recorder::note_node(Node* node, int step) {
     if (node == nullptr || node->has(Node::kAccumulate) || node->sequence < program_.began || node->has(Node::kKept))
@@ -161,18 +182,10 @@ void Recorder::note_node(Node* node, int step) {
             refuse(format("%s was saved through saved_tensors_hooks, which a program can't fill again yet",
                           node->kind->node_name));
         if (slot.state == SlotState::Held) {
-            Storage* const storage = const_cast<Storage*>(slot.held_storage());
-            TensorObject* const object = new_tensor_object();
-            const Tensor value = Tensor::steal(object);
-            retain(storage);
-            object->storage = StorageRef::steal(storage);
-            object->layout = LayoutRef(slot.layout);
-            object->offset = slot.offset;
-            object->dtype = slot.dtype;
-            const void* counter =
-                slot.has_rest && slot.rest->counter ? static_cast<const void*>(slot.rest->counter.get()) : storage;
-            value->set(TensorObject::kWrappedNumber, slot.wrapped_number);
-            known.reg = resolve(value);
+            const void* const counter = slot.has_rest && slot.rest->counter
+                                            ? static_cast<const void*>(slot.rest->counter.get())
+                                            : slot.held_storage();
+            known.reg = register_of(slot);
             known.through = input_with_counter(program_.of(known.reg).memory, counter);
             known.stale = current_version(slot) != slot.version;
             known.edge = slot.has_rest && slot.rest->edge;

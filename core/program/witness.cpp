@@ -11,10 +11,9 @@
 
 namespace clew {
 
-bool same_geometry(const Tensor& tensor, const KeptRegister& reg) {
-    return tensor.dtype() == reg.dtype &&
-           (tensor->layout == reg.layout ||
-            (same_sizes(tensor.sizes(), reg.layout->shape()) && same_sizes(tensor.strides(), reg.layout->strides())));
+bool same_geometry(const Layout& layout, DType dtype, const KeptRegister& reg) {
+    return dtype == reg.dtype && (&layout == reg.layout.get() || (same_sizes(layout.shape(), reg.layout->shape()) &&
+                                                                  same_sizes(layout.strides(), reg.layout->strides())));
 }
 
 bool same_bits(const Tensor& now, const Tensor& then) {

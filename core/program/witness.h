@@ -5,7 +5,10 @@
 
 namespace clew {
 
-bool same_geometry(const Tensor& tensor, const KeptRegister& reg);
+bool same_geometry(const Layout& layout, DType dtype, const KeptRegister& reg);
+inline bool same_geometry(const Tensor& tensor, const KeptRegister& reg) {
+    return same_geometry(tensor.layout(), tensor.dtype(), reg);
+}
 // Bytes of both, whatever the numbers are: a NaN equals the same NaN.
 bool same_bits(const Tensor& now, const Tensor& then);
 

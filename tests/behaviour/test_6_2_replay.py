@@ -57,6 +57,40 @@ def test_forward_sees_the_inputs_present_values(how):
     assert_equal(a.grad, [36, 48])
 
 
+def test_steps_of_many_tensors_and_memory_with_many_writers_and_views():
+    class Product(clew.autograd.Function):  # keeps ten tensors
+        @staticmethod
+        def forward(ctx, *factors):
+            ctx.save_for_backward(*factors)
+            return clew.stack(factors).prod(0)
+
+        @staticmethod
+        def backward(ctx, g):
+            return tuple(g * clew.stack(ctx.saved_tensors).prod(0) / one for one in ctx.saved_tensors)
+
+    def make():
+        return [clew.rand(3).add_(0.5).requires_grad_() for _ in range(10)]
+
+    def loss_of(factors):
+        rows = clew.zeros(10, 3)
+        for row, factor in zip(rows.unbind(), factors, strict=True):  # ten views, each written
+            row.copy_(factor.detach())
+        return (clew.cat(factors) * rows.view(-1)).sum() + Product.apply(*factors).sum()
+
+    mine, theirs = twins(make)
+    with clew.keep_graph():
+        y = loss_of(mine)
+    for _ in range(3):
+        for a, b in zip(mine, theirs, strict=True):
+            a.data = b.data = clew.rand(3) + 0.5
+        y.forward().backward()
+        expected = loss_of(theirs)
+        expected.backward()
+        assert_same(y, expected)
+        for a, b in zip(mine, theirs, strict=True):
+            assert_same(a.grad, b.grad)
+
+
 def test_versions_move_so_that_graphs_from_outside_refuse():
     a = clew.tensor([1.0], requires_grad=True)
     with clew.keep_graph():
