@@ -6,7 +6,7 @@ from launching import needs_mpi, passes
 pytestmark = needs_mpi
 
 
-@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("ranks", [pytest.param(2, marks=pytest.mark.slow), 4])
 @pytest.mark.parametrize("program", ["reductions.py", "exchanges.py", "derivatives.py"])
 def test_values_are_those_of_numpy(ranks, program):
     assert passes(ranks, program).count("all is as expected") == ranks

@@ -8,7 +8,7 @@ from launching import launch, needs_mpi, passes
 pytestmark = needs_mpi
 
 
-@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("ranks", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_it_is_training_with_the_whole_batch(ranks):
     assert passes(ranks, "training.py", seconds=150).count("all is as expected") == ranks
 

@@ -28,9 +28,8 @@ def call(seed, calls):
     )
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_hostile_calls(seed):
-    call(seed, 1000 if SANITIZED else 4000)
+def test_hostile_calls():
+    call(1, 500 if SANITIZED else 4000)
 
 
 @pytest.mark.slow

@@ -23,19 +23,17 @@ def test_gather_and_scatter(torch, random, bits_at_any_thread_count, shape, dtyp
         index = random.integers(0, shape[axis], shape)
         a, i, s = torch.from_numpy(x), torch.from_numpy(index), torch.from_numpy(source)
         across = torch.from_numpy(numpy.ascontiguousarray(index.T)).T
+        # The last write stays where an index repeats, and sums are made in the order of the index.
+        places = list(numpy.indices(shape))
+        places[axis] = index
+        written, added = x.copy(), x.copy()
+        written[tuple(places)] = source
+        numpy.add.at(added, tuple(places), source)
         for given in (i, across):
             assert numpy.array_equal(
                 bits_at_any_thread_count(lambda: a.gather(axis, given)),  # noqa: B023
                 numpy.take_along_axis(x, index, axis),
             )
-            # The last write stays where an index repeats, and sums are made in the order of the index.
-            places = list(numpy.indices(shape).reshape(2, -1))
-            places[axis] = index.reshape(-1)
-            written, added = x.copy(), x.copy()
-            for *place, value in zip(*places, source.reshape(-1), strict=True):
-                written[tuple(place)] = value
-                with numpy.errstate(over="ignore"):
-                    added[tuple(place)] = added[tuple(place)] + value
             assert numpy.array_equal(bits_at_any_thread_count(lambda: a.scatter(axis, given, s)), written)  # noqa: B023
             assert numpy.array_equal(bits_at_any_thread_count(lambda: a.scatter_add(axis, given, s)), added)  # noqa: B023
 

@@ -76,10 +76,13 @@ def assert_near(ours, theirs, exact, floating, oracle):
     assert near.all(), f"{one} is not {other}; exactly {true}"
 
 
+ENTRIES = tomllib.loads(DEVIATIONS.read_text())["deviation"]
+WITH_COMPLEX32 = next(one for one in ENTRIES if one["name"] == "no-complex32")["differs"][0]["operations"]
+
+
 def differs(overload, floating):
     """Where PyTorch has complex32; and a rule that subtracts close numbers, each rounded."""
-    entry = next(one for one in tomllib.loads(DEVIATIONS.read_text())["deviation"] if one["name"] == "no-complex32")
-    without = floating == "float16" and overload.operation in entry["differs"][0]["operations"]
+    without = floating == "float16" and overload.operation in WITH_COMPLEX32
     return without or overload.operation == "special_erfcx"
 
 

@@ -41,7 +41,7 @@ def takes(module, sample, dtype, out_dtype):
         )
     else:
         out = module.zeros(plain.shape, dtype=getattr(module, out_dtype))
-    module.manual_seed(0)
+    module.default_generator.manual_seed(0)
     try:
         function(*given, **named, out=out)
     except NotImplementedError:

@@ -50,7 +50,7 @@ class Prepared:
         places, named = self._filled(self.places, given), self._filled(self.named, given)
         if self.writes:
             places[0] = places[0].clone()[...] if self.writes == "view" else places[0].clone()
-        self.module.manual_seed(0)
+        self.module.default_generator.manual_seed(0)
         result = self.operation(*places, **named)
         if self.writes:
             assert result is places[0], f"{self.sample.overload} did not return its tensor"
