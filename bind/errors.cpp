@@ -36,21 +36,29 @@ PyObject* node_object(const NodeRef& node) { return Py_NewRef(as_object(node.get
 PyObject* made_at(const NodeRef& node) {
     return node ? site_object({node->code, node->instruction}) : Py_NewRef(Py_None);
 }
-// "... in an in-place operation. The leaf is `model.3.weight`. To do: ...": the core knows no names.
+// What the running code calls a tensor, or None: the core knows no names.
+PyObject* name_of(const Tensor& tensor) {
+    PyObject* module = tensor ? PyImport_ImportModule("clew.graph.explanations.culprits") : nullptr;
+    PyObject* name = module ? PyObject_CallMethod(module, "name_of", "O", as_object(tensor.get())) : nullptr;
+    Py_XDECREF(module);
+    PyErr_Clear();  // the error itself matters more
+    return name ? name : Py_NewRef(Py_None);
+}
+// "... in an in-place operation. The leaf is `model.3.weight`. To do: ...".
 void raise_leaf_modified(const LeafModified& error) {
     std::string text = error.what();
-    PyObject* module = PyImport_ImportModule("clew.graph.explanations.culprits");
-    PyObject* name =
-        module ? PyObject_CallMethod(module, "name_of", "O", static_cast<PyObject*>(as_object(error.leaf.get())))
-               : nullptr;
-    if (name && PyUnicode_Check(name))
-        text.insert(text.find(" To do:"), format(" The leaf is `%s`.", PyUnicode_AsUTF8(name)));
-    PyErr_Clear();  // the error itself matters more
-    Py_XDECREF(name);
-    Py_XDECREF(module);
+    const Handle name = Handle::steal(name_of(error.leaf));
+    if (auto* const told = static_cast<PyObject*>(name.get()); PyUnicode_Check(told))
+        text.insert(text.find(" To do:"), format(" The leaf is `%s`.", PyUnicode_AsUTF8(told)));
     PyErr_SetString(PyExc_RuntimeError, text.c_str());
 }
 PyObject* text_or_none(const char* text) { return text ? PyUnicode_FromString(text) : Py_NewRef(Py_None); }
+PyObject* shape_or_none(const std::vector<std::int64_t>& shape, bool known) {
+    PyObject* sizes = known ? PyTuple_New(static_cast<Py_ssize_t>(shape.size())) : Py_NewRef(Py_None);
+    for (std::size_t i = 0; known && sizes && i < shape.size(); ++i)
+        PyTuple_SET_ITEM(sizes, static_cast<Py_ssize_t>(i), PyLong_FromLongLong(shape[i]));
+    return sizes;
+}
 
 }  // namespace
 
@@ -108,9 +116,16 @@ void set_python_error() noexcept {
             return;
         }
         if (type) PyErr_NormalizeException(&type, &cause, &trace);
-        const std::string at = error.code ? " At " + site_text(error.code.get(), error.instruction) + "." : "";
+        const std::string at = error.code ? ". At " + site_text(error.code.get(), error.instruction) + "." : "";
+        const bool reshaped = error.recorded_shape != error.got_shape;
         raise_with_fields(error.of_file ? "ProgramError" : "ReplayError", (error.what() + at).c_str(),
-                          {{"site", site_object({error.code.get(), error.instruction})}, {"__cause__", cause}});
+                          {{"site", site_object({error.code.get(), error.instruction})},
+                           {"input", error.input ? wrap(Tensor(error.input)) : Py_NewRef(Py_None)},
+                           {"input_name", name_of(error.input)},
+                           {"is_grad", PyBool_FromLong(error.is_grad)},
+                           {"recorded_shape", shape_or_none(error.recorded_shape, reshaped)},
+                           {"got_shape", shape_or_none(error.got_shape, reshaped)},
+                           {"__cause__", cause}});
         Py_XDECREF(type);
         Py_XDECREF(trace);
     } catch (const Error& error) {

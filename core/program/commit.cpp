@@ -24,6 +24,7 @@ public:
         [[maybe_unused]] const DispatchFrame frame;
         write_older();
         for (const int i : slice_.living) renew(program_.living[static_cast<std::size_t>(i)]);
+        for (const int i : slice_.nodes) count_later_writes(program_.nodes[static_cast<std::size_t>(i)]);
         for (const int i : slice_.nodes) fill(program_.nodes[static_cast<std::size_t>(i)]);
         renumber();
         if (program_.outcome) results_ = make_results(state_);
@@ -68,12 +69,14 @@ private:
             input = alias(input, input->layout, input->offset);
             own_version(input, 0);
         }
-        const char* const name = step.name                       ? step.name
-                                 : step.form == Form::InPlace    ? step.op->in_place_name.c_str()
-                                 : step.form == Form::Accumulate ? "accumulate_grad"
-                                                                 : step.op->name;
-        bump_version(input, {.layout = wrote.layout, .offset = offset, .dtype = wrote.dtype, .site = site}, name,
-                     step.op->is(kOptimizerStep));
+        bump_version(input, {.layout = wrote.layout, .offset = offset, .dtype = wrote.dtype, .site = site},
+                     called(step), step.op->is(kOptimizerStep));
+    }
+    static const char* called(const Step& step) {
+        return step.name                       ? step.name
+               : step.form == Form::InPlace    ? step.op->in_place_name.c_str()
+               : step.form == Form::Accumulate ? "accumulate_grad"
+                                               : step.op->name;
     }
 
     // The new value in place, once for each memory that was made again as a whole.
@@ -110,18 +113,37 @@ private:
             living.tensor->history_version = living.version - (is_refreshed_view(program_, living) ? 1 : living.behind);
     }
 
-    bool is_stale(const KeptNode& kept, const KeptSlot& slot) const {
-        if (slot.stale) return true;
+    // Whether what the slot saved is written afterwards; `by` is the last step that does it, if it is known.
+    bool is_stale(const KeptNode& kept, const KeptSlot& slot, const Step** by = nullptr) const {
         const KeptRegister& saved = program_.of(slot.reg);
-        for (const int writer : program_.memory_of(slot.reg).writers) {
-            if (writer <= kept.step || !slice_.runs[static_cast<std::size_t>(writer)]) continue;
-            for (const KeptWrite& written : program_.steps[static_cast<std::size_t>(writer)].writes)
+        const std::vector<int>& writers = program_.memory_of(slot.reg).writers;
+        for (std::size_t i = writers.size(); i-- > 0 && writers[i] > kept.step;) {
+            if (!slice_.runs[static_cast<std::size_t>(writers[i])]) continue;
+            const Step& step = program_.steps[static_cast<std::size_t>(writers[i])];
+            for (const KeptWrite& written : step.writes)
                 if (program_.of(written.reg).memory == saved.memory &&
                     ((written.bump && written.through == slot.through) ||
-                     program_.of(written.reg).bytes.meets(saved.bytes)))
+                     program_.of(written.reg).bytes.meets(saved.bytes))) {
+                    if (by) *by = &step;
                     return true;
+                }
         }
-        return false;
+        return slot.stale;
+    }
+
+    // Memory that no tensor had before begins at version 0; a version before that of the last write has to be there.
+    void count_later_writes(KeptNode& kept) {
+        for (const KeptSlot& slot : kept.slots) {
+            const Step* by = nullptr;
+            if (slot.reg < 0 || slot.through >= 0 || !is_stale(kept, slot, &by)) continue;
+            if (kept.alive() == nullptr || !state_.fills(kept)) return;
+            const Tensor value = settled(state_, slot.reg);
+            if (version_of(*value.get()) > 0) continue;
+            const Site site = by ? Site{static_cast<void*>(by->code.get()), by->instruction} : Site();
+            bump_version(value,
+                         {.layout = value->layout, .offset = value->offset, .dtype = value.dtype(), .site = site},
+                         by ? called(*by) : "forward", by && by->op->is(kOptimizerStep));
+        }
     }
 
     void fill(KeptNode& kept) {

@@ -220,6 +220,9 @@ struct ReplayFailed : Error {
     Handle code;
     std::int32_t instruction = -1;
     bool of_file = false;  // the program is from a file
+    Tensor input;          // that is not as it was, or the tensor whose .grad it is
+    bool is_grad = false;
+    std::vector<std::int64_t> recorded_shape, got_shape;  // where they differ
 };
 
 }  // namespace clew

@@ -62,7 +62,8 @@ void StepRunner::execute(const ReplayStep& run, const int* inputs, const int* ou
         if (outputs[i] < 0) continue;
         Tensor& made = call.outputs[i];
         if (!made || !same_geometry(made, program_.of(outputs[i])))
-            throw ReplayFailed(format("%s: gives a result of another shape than in the recorded run", run.op->name),
+            throw ReplayFailed(format("%s: gives another result than in the recorded run: %s", run.op->name,
+                                      made ? difference(made, program_.of(outputs[i])).c_str() : "there is none"),
                                &program_.steps[static_cast<std::size_t>(run.step)]);
         regs[static_cast<std::size_t>(outputs[i])] = std::move(made);
     }

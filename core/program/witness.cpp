@@ -16,6 +16,16 @@ bool same_geometry(const Layout& layout, DType dtype, const KeptRegister& reg) {
                                                                   same_sizes(layout.strides(), reg.layout->strides())));
 }
 
+std::string difference(const Tensor& now, const KeptRegister& then) {
+    if (!same_sizes(now.sizes(), then.layout->shape()))
+        return format("its shape is %s and was %s", shape_text(now.sizes()).c_str(),
+                      shape_text(then.layout->shape()).c_str());
+    if (now.dtype() != then.dtype)
+        return format("its dtype is %s and was %s", dtype_name(now.dtype()), dtype_name(then.dtype));
+    return format("its strides are %s and were %s", shape_text(now.strides()).c_str(),
+                  shape_text(then.layout->strides()).c_str());
+}
+
 bool same_bits(const Tensor& now, const Tensor& then) {
     const auto bytes = static_cast<std::size_t>(then.numel()) * item_size(then.dtype());
     if (now.contiguous() && then.contiguous()) return std::memcmp(now.data(), then.data(), bytes) == 0;
@@ -33,15 +43,29 @@ class InputCheck {
 public:
     InputCheck(const Program& program, Slice& slice) : program_(program), slice_(slice) {}
 
-    [[noreturn]] void differs(const Input& input, const char* what) const {
+    ReplayFailed failure(const Input& input, const std::string& what) const {
         const int place = static_cast<int>(&input - program_.inputs.data());
         const Step* used = nullptr;
         for (const Step& step : program_.steps)
             if (used == nullptr && std::ranges::find(step.inputs, input.reg) != step.inputs.end()) used = &step;
-        throw ReplayFailed(
+        ReplayFailed failed(
             format("expected input %d%s%s%s to be as in the recorded run, but %s; run the block again", place,
-                   used ? ", which '" : "", used ? used->op->name : "", used ? "' reads first," : "", what),
+                   used ? ", which '" : "", used ? used->op->name : "", used ? "' reads first," : "", what.c_str()),
             used);
+        failed.input = input.tensor;
+        failed.is_grad = input.grad_of;
+        return failed;
+    }
+    [[noreturn]] void differs(const Input& input, const char* what) const { throw failure(input, what); }
+
+    [[noreturn]] void geometry_differs(const Input& input, const Tensor& now) const {
+        const KeptRegister& then = program_.of(input.reg);
+        ReplayFailed failed = failure(input, difference(now, then));
+        if (!same_sizes(now.sizes(), then.layout->shape())) {
+            failed.recorded_shape.assign(then.layout->shape().begin(), then.layout->shape().end());
+            failed.got_shape.assign(now.sizes().begin(), now.sizes().end());
+        }
+        throw failed;
     }
 
     void go() {
@@ -49,8 +73,10 @@ public:
             const Input& input = program_.inputs[static_cast<std::size_t>(i)];
             const Tensor& now = input.present();
             if (!now) differs(input, "there is no .grad");
-            if (!same_geometry(now, program_.of(input.reg))) differs(input, "its shape, strides or dtype differ");
-            if (now.requires_grad() != input.requires_grad) differs(input, "requires_grad differs");
+            if (!same_geometry(now, program_.of(input.reg))) geometry_differs(input, now);
+            if (now.requires_grad() != input.requires_grad)
+                differs(input,
+                        input.requires_grad ? "requires_grad is off and was on" : "requires_grad is on and was off");
             if (input.grad_of) continue;
             if (input.bound ? bool(history_of(now)) != bool(input.history) : history_of(now) != input.history)
                 differs(input, "it has another history: what it was computed from has run again");
@@ -116,18 +142,19 @@ void check_unchanged(const Program& program, int index, bool its_value_too) {
     const Node* const node = living.node < 0 ? nullptr : program.nodes[static_cast<std::size_t>(living.node)].node;
     const bool same_history =
         (tensor->grad_fn.get() == node && (node || living.node < 0)) || is_refreshed_view(program, living);
-    const char* what = !same_history                                                  ? "another history"
-                       : place_of(*tensor.get()) != living.place                      ? "other memory"
-                       : !same_geometry(tensor, program.of(living.reg))               ? "another shape or dtype"
-                       : its_value_too && version_of(*tensor.get()) != living.version ? "been written"
+    const KeptRegister& then = program.of(living.reg);
+    const char* what = !same_history                                                  ? "has another history"
+                       : place_of(*tensor.get()) != living.place                      ? "has other memory"
+                       : its_value_too && version_of(*tensor.get()) != living.version ? "has been written"
                                                                                       : nullptr;
-    if (what == nullptr) return;
-    const int made_by = program.of(living.reg).made_by;
+    if (what == nullptr && same_geometry(tensor, then)) return;
+    const int made_by = then.made_by;
     const Step* const step = made_by < 0 ? nullptr : &program.steps[static_cast<std::size_t>(made_by)];
     throw ReplayFailed(
-        format("forward: a tensor of the block (%s of shape %s) has %s since; keep it as the block left it, or make it "
+        format("forward: a tensor of the block (%s of shape %s) %s since; keep it as the block left it, or make it "
                "again in a new block",
-               step ? step->op->name : "a constant", shape_text(tensor.sizes()).c_str(), what),
+               step ? step->op->name : "a constant", shape_text(then.layout->shape()).c_str(),
+               what ? what : difference(tensor, then).c_str()),
         step);
 }
 

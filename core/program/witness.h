@@ -1,5 +1,7 @@
 // What has to be as it was in the recorded run.
 #pragma once
+#include <string>
+
 #include "core/program/program.h"
 #include "core/program/slice.h"
 
@@ -9,6 +11,8 @@ bool same_geometry(const Layout& layout, DType dtype, const KeptRegister& reg);
 inline bool same_geometry(const Tensor& tensor, const KeptRegister& reg) {
     return same_geometry(tensor.layout(), tensor.dtype(), reg);
 }
+// Where that fails, why: "its shape is [3] and was [2]".
+std::string difference(const Tensor& now, const KeptRegister& then);
 // Bytes of both, whatever the numbers are: a NaN equals the same NaN.
 bool same_bits(const Tensor& now, const Tensor& then);
 

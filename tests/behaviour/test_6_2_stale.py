@@ -124,7 +124,7 @@ def an_index_that_is_outside(s):
     return block, lambda: s.i.fill_(7)
 
 
-@case("another shape than in the recorded run")
+@case(r"another result than in the recorded run: its shape is \[3, 1\] and was \[2, 1\]")
 def as_many_as_there_are(s):
     s.x = clew.tensor([1.0, 0.0, 2.0])
 
@@ -134,7 +134,7 @@ def as_many_as_there_are(s):
     return block, lambda: s.x.fill_(3.0)
 
 
-@case("another shape than in the recorded run")
+@case(r"another result than in the recorded run: its shape is \[3\] and was \[2\]")
 def a_mask(s):
     s.x = clew.tensor([1.0, -1.0, 2.0])
 
@@ -154,7 +154,7 @@ def a_mask_of_as_many(s):
     return block, lambda: s.x.copy_(clew.tensor([1.0, 5.0, -1.0]))
 
 
-@case("shape, strides or dtype")
+@case(r"its shape is \[3\] and was \[2\]")
 def another_shape(s):
     s.x = clew.ones(2)
 
@@ -164,7 +164,7 @@ def another_shape(s):
     return block, lambda: setattr(s.x, "data", clew.ones(3))
 
 
-@case("shape, strides or dtype")
+@case(r"its strides are \[1, 2\] and were \[2, 1\]")
 def other_strides(s):
     s.x = clew.arange(4.0).view(2, 2)
 
@@ -174,7 +174,7 @@ def other_strides(s):
     return block, lambda: setattr(s.x, "data", clew.arange(4.0).view(2, 2).t())
 
 
-@case("shape, strides or dtype")
+@case("its dtype is float64 and was float32")
 def another_dtype(s):
     s.x = clew.ones(2)
 
@@ -465,3 +465,48 @@ def test_no_stale_number(name):
         clew.random.set_rng_state(stream)
         runs[1][0]()
         assert snapshot(mine) == snapshot(theirs), f"run {turn}"
+
+
+def test_the_error_names_the_input_and_both_shapes():
+    model, x = clew.nn.Linear(3, 2), clew.ones(4, 3)
+    with clew.keep_graph() as program:
+        y = model(x).sum()
+    model.weight.data = clew.ones(2, 5)
+    for again in (program.run, y.forward):
+        with pytest.raises(clew.ReplayError, match=r"`model.weight` \(input 0\).*\[2, 5\] and was \[2, 3\]") as caught:
+            again()
+        error = caught.value
+        assert error.input is model.weight
+        assert (error.input_name, error.recorded_shape, error.got_shape) == ("model.weight", (2, 3), (2, 5))
+    program.name(weights=model.weight)  # what the program calls it comes first
+    with pytest.raises(clew.ReplayError, match="expected `weights`"):
+        program.run()
+
+
+def test_the_error_names_the_tensor_whose_grad_is_missing():
+    w = clew.ones(2, requires_grad=True)
+    w.sum().backward()
+    with clew.keep_graph() as program:
+        half = w.grad / 2
+    w.grad = None
+    with pytest.raises(clew.ReplayError, match=r"expected `w\.grad` .* there is no \.grad") as caught:
+        program.run()
+    assert caught.value.is_grad
+    assert caught.value.recorded_shape is None
+    assert half.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("write", [lambda z: z.add_(1), lambda z: (z.add_(1), z[:2].mul_(2))])
+def test_a_write_is_told_with_versions_from_0_on(write):
+    """Of a value that nobody has outside, whose memory is new in each run."""
+    x = clew.ones(3, requires_grad=True)
+    with clew.keep_graph() as program:
+        z = x.exp()
+        total = (z * z).sum()
+        write(z)
+    del z
+    program.run()
+    with pytest.raises(clew.autograd.errors.InplaceError, match="is at version 1; expected version 0") as caught:
+        total.backward()
+    assert caught.value.written_by in ("add_", "mul_")
+    assert caught.value.written_at.line == write.__code__.co_firstlineno

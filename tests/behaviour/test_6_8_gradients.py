@@ -296,5 +296,5 @@ def test_an_input_that_nothing_reaches_must_still_require_a_gradient():
         clew.autograd.grad((w * w).sum(), [w, unreached], allow_unused=True)
     program.run()
     unreached.requires_grad_(False)
-    with pytest.raises(clew.ReplayError, match="requires_grad differs"):
+    with pytest.raises(clew.ReplayError, match=r"`unreached` .* requires_grad is off and was on"):
         program.run()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from .._core import Node, Site
+from .._core import Node, Site, Tensor
 
 __all__ = [
     "BudgetError",
@@ -22,6 +22,9 @@ __all__ = [
 ]
 
 _PARTS = re.compile(r" (?=Expected: |Got: |The last write |Its history was lost |To do: )")
+
+
+_INPUT = re.compile("^expected (input [0-9]+)")
 
 
 class _GraphError(RuntimeError):
@@ -207,14 +210,28 @@ class ReplayError(RuntimeError):
         >>> try:
         ...     program.run()
         ... except clew.ReplayError as error:
-        ...     print(type(error).__name__)
-        ReplayError
+        ...     print(error.input_name, error.recorded_shape, error.got_shape)
+        x (2,) (3,)
         >>> y
         tensor(2.)
     """
 
     site: Site | None = None
     """The line of the recorded run."""
+    input: Tensor | None = None
+    """The input that is not as it was."""
+    is_grad: bool = False
+    """Whether it is not the input itself that differs, but its `.grad`, which the program reads."""
+    input_name: str | None = None
+    """What the program or else the running code calls that input: "x", "model.0.weight"."""
+    recorded_shape: tuple[int, ...] | None = None
+    """The shape that it had in the recorded run, if it has another one now."""
+    got_shape: tuple[int, ...] | None = None
+    """The shape that it has."""
+
+    def __str__(self) -> str:
+        name = f"`{self.input_name}{'.grad' if self.is_grad else ''}`"
+        return _INPUT.sub(rf"expected {name} (\1)", super().__str__()) if self.input_name else super().__str__()
 
 
 class ProgramError(ReplayError):

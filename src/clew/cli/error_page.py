@@ -7,10 +7,9 @@ import traceback
 from types import FrameType
 
 from ..graph.explanations.explain import explain
-from ..graph.explanations.failures import notes_of, reason_of
+from ..graph.explanations.failures import notes_of, raised_at, reason_of
 from ..graph.explanations.repairs import parties_of, repair_of
 from ..graph.page import change, excerpts, table, unbroken
-from ..graph.program.frames import is_ours
 
 
 def error_section(error: BaseException) -> str:
@@ -22,7 +21,9 @@ def error_section(error: BaseException) -> str:
     repair = repair_of(reason)
     if repair is not None:
         parts.append(f"<h3>The smallest repair: {with_code(repair.title)}</h3>{change(repair.diff)}")
-    if sources := excerpts([*parties_of(reason), *_raised(reason)]):
+    raised = raised_at(reason)
+    rest = [("raised here", raised.file, raised.line, raised.function)] if raised is not None else []
+    if sources := excerpts([*parties_of(reason), *rest]):
         parts.append(f"<h3>Who took part</h3>{sources}")
     rows = [(note.label, note.text or str(note.place or "")) for note in notes_of(reason, _frames(error))]
     parts.append(f"<h3>What the error knows</h3>{table(('field', 'value'), rows)}")
@@ -31,18 +32,6 @@ def error_section(error: BaseException) -> str:
         below = html.escape(str(explain(node, limit=30)))
         parts.append(f"<details><summary>The graph below the node, as text</summary><pre>{below}</pre></details>")
     return "".join(parts)
-
-
-def _raised(reason: BaseException) -> list[tuple[str, str, int, str]]:
-    """The innermost line of the user's in the traceback."""
-    found: list[tuple[str, str, int, str]] = []
-    trace = reason.__traceback__
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        if not is_ours(code.co_filename):
-            found = [("raised here", code.co_filename, trace.tb_lineno, code.co_qualname)]
-        trace = trace.tb_next
-    return found
 
 
 def _frames(error: BaseException) -> list[FrameType]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Tensor
+from ..autograd.errors import ReplayError
 from .spare_compiler import spare_compiler
 from .values import Step, Values
 
@@ -62,7 +63,12 @@ class Program:
             ReplayError: an input differs in shape, strides, dtype, sharing of memory, requires_grad, history, hooks or
                 whether it has a `.grad`; Python read another value; or a step failed. Nothing has been changed.
         """
-        self._core.run()
+        try:
+            self._core.run()
+        except ReplayError as error:
+            names = [name for name, tensor in self._names.items() if tensor is error.input]
+            error.input_name = names[0] if names else error.input_name
+            raise
 
     def name(self, **tensors: Tensor) -> None:
         """Name tensors: inputs, or tensors of the block.

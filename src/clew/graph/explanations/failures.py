@@ -68,7 +68,7 @@ def _is_site(value: object) -> bool:
     return all(hasattr(value, name) for name in ("file", "line", "function"))
 
 
-def _raised(error: BaseException) -> Iterator[Note]:
+def raised_at(error: BaseException) -> Place | None:
     """The innermost line of the user's in the traceback."""
     place = None
     trace = error.__traceback__
@@ -77,7 +77,11 @@ def _raised(error: BaseException) -> Iterator[Note]:
         if not is_ours(code.co_filename):
             place = Place(code.co_filename, trace.tb_lineno, code.co_qualname)
         trace = trace.tb_next
-    if place is not None:
+    return place
+
+
+def _raised(error: BaseException) -> Iterator[Note]:
+    if (place := raised_at(error)) is not None:
         yield Note("raised at", "", place)
 
 

@@ -54,6 +54,41 @@ def statement_at(file: str, line: int) -> ast.stmt | None:
     return next((node for node in reversed(_path_to(file, line)) if isinstance(node, ast.stmt)), None)
 
 
+def statements_between(file: str, line: int, other: int) -> list[ast.stmt]:
+    """The statements of one block from the one that `line` is in to the one that the later line `other` is in.
+
+    None if no block has both, in two statements.
+
+    Example:
+        >>> statements_between("no such file", 3, 5)
+        []
+    """
+    tree = _parse("".join(linecache.getlines(file)))
+    parents = [] if tree is None else [tree, *_path_to(file, line)]
+    for parent in reversed(parents):
+        for block in (getattr(parent, name, None) for name in ("body", "orelse", "finalbody")):
+            if not isinstance(block, list):
+                continue
+            places = [
+                next((at for at, one in enumerate(block) if _contains(one, wanted)), -1) for wanted in (line, other)
+            ]
+            if 0 <= places[0] < places[1]:
+                return block[places[0] : places[1] + 1]
+    return []
+
+
+def imported(file: str) -> set[str]:
+    """The names that a source file gives to what it imports.
+
+    Example:
+        >>> imported("no such file")
+        set()
+    """
+    tree = _parse("".join(linecache.getlines(file)))
+    found = [node for node in ast.walk(tree or ast.Module([], [])) if isinstance(node, ast.Import | ast.ImportFrom)]
+    return {(alias.asname or alias.name).partition(".")[0] for node in found for alias in node.names}
+
+
 def assigned_at(file: str, line: int) -> str | None:
     """The name or attribute that the statement on a line assigns a single value to: "h", "self.state"; None if it does
     something else, or the source cannot be had.
