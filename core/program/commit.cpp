@@ -116,7 +116,7 @@ private:
     // Whether what the slot saved is written afterwards; `by` is the last step that does it, if it is known.
     bool is_stale(const KeptNode& kept, const KeptSlot& slot, const Step** by = nullptr) const {
         const KeptRegister& saved = program_.of(slot.reg);
-        const std::vector<int>& writers = program_.memory_of(slot.reg).writers;
+        const auto& writers = program_.memory_of(slot.reg).writers;
         for (std::size_t i = writers.size(); i-- > 0 && writers[i] > kept.step;) {
             if (!slice_.runs[static_cast<std::size_t>(writers[i])]) continue;
             const Step& step = program_.steps[static_cast<std::size_t>(writers[i])];
