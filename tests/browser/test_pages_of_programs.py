@@ -75,7 +75,7 @@ CROSSED_LABELS = """() => {
     const near = labels.filter(([, box]) => box.right > around.left && box.left < around.right
                                             && box.bottom > around.top && box.top < around.bottom);
     const matrix = edge.getScreenCTM(), length = near.length ? edge.getTotalLength() : -1;
-    for (let at = 0; at <= length; at += 3) {
+    for (let at = 0; at <= length; at += 5) {  // no label is lower than 11
       const point = edge.getPointAtLength(at).matrixTransform(matrix);
       for (const [text, box] of near)
         if (point.x > box.left && point.x < box.right && point.y > box.top && point.y < box.bottom) found.add(text);
