@@ -155,6 +155,31 @@ def test_each_holder_of_a_graph_is_named(xray: Run) -> None:
     ]
 
 
+EVALUATION = """
+import clew
+model = clew.nn.Linear(4, 1)
+losses = []
+{train}
+for _ in range(5):
+    losses.append(model(clew.ones(3, 4)).mean()){backward}
+"""
+
+
+@pytest.mark.parametrize(
+    ("train", "backward", "said"),
+    [
+        ("", "", "`losses` keeps the graphs of 5 numbers that no backward was called for: 15 nodes"),
+        ("model(clew.ones(3, 4)).mean().backward()", "", "`losses` keeps the graphs of 5 numbers that no backward"),
+        ("", "; losses[-1].backward()", "`losses` keeps the graphs of 5 earlier losses, whose backward has run"),
+        ("", "; _ > 2 and losses[-1].backward()", ""),  # the first three may have been left over
+    ],
+)
+def test_a_list_of_graphs_is_noted(xray: Run, train: str, backward: str, said: str) -> None:
+    out = xray(EVALUATION.format(train=train, backward=backward)).stdout
+    assert said in out
+    assert ("keeps the graphs" in out) == bool(said)
+
+
 def test_what_no_name_leads_to_is_counted(xray: Run) -> None:
     out = xray(
         """

@@ -38,7 +38,8 @@ class Held:
     nodes: int
     node_bytes: int
     saved_bytes: int
-    is_spent_number: bool  # a loss whose backward has run
+    is_number: bool  # as a loss is
+    spent_by: int  # which backward has gone through it; 0: none
 
     @property
     def container(self) -> str:
@@ -60,9 +61,9 @@ def find_held(scopes: Iterable[Mapping[str, object]]) -> Iterator[Held]:
             if slot.state == "held" and not slot.is_foreign and slot.storage not in storages:
                 storages.add(slot.storage)
                 saved_bytes += slot.nbytes
-        is_spent_number = tensor.dim() == 0 and any(node.released is not None for node in nodes)
+        spent_by = max((node.released.serial for node in nodes if node.released is not None), default=0)
         node_bytes = sum(node.nbytes for node in nodes)
-        yield Held(path, Place.of(root.made_at), len(nodes), node_bytes, saved_bytes, is_spent_number)
+        yield Held(path, Place.of(root.made_at), len(nodes), node_bytes, saved_bytes, tensor.dim() == 0, spent_by)
 
 
 def grouped(held: Iterable[Held]) -> list[list[Held]]:
@@ -77,22 +78,36 @@ def grouped(held: Iterable[Held]) -> list[list[Held]]:
     return sorted(groups.values(), key=order)
 
 
-def kept_graphs(held: Iterable[Held], growth: Sequence[GrowthWarning]) -> Iterator[Finding]:
-    """Lists of losses that keep the graphs of steps that are over, where the watch has not warned of their line."""
+def kept_graphs(
+    held: Iterable[Held], growth: Sequence[GrowthWarning], passes: Mapping[Place | None, int]
+) -> Iterator[Finding]:
+    """Lists of losses that keep the graphs of steps that are over, where the watch has not warned of their line.
+
+    ``passes`` says how many backward passes went through what a line made. A list that keeps a few of many is a window,
+    and losses without a backward whose line has seen some may be what the last steps left over.
+    """
     told = {warning.made_at for warning in growth}
-    for group in grouped(held):
+    for group in grouped(one for one in held if one.nodes):
         first, number = group[0], len(group)
-        if number < _FEWEST_KEPT or first.made_at in told or not all(one.is_spent_number for one in group):
+        if number < _FEWEST_KEPT or first.made_at in told or not all(one.is_number for one in group):
             continue
         name = first.container.removesuffix("[]")
         nodes, node_bytes = sum(one.nodes for one in group), sum(one.node_bytes for one in group)
-        saved = sum(one.saved_bytes for one in group)
+        saved = bytes_text(sum(one.saved_bytes for one in group))
+        spent, most = {one.spent_by for one in group}, passes.get(first.made_at, 0)
+        if 0 not in spent and len(spent) >= max(_FEWEST_KEPT, most // 2):
+            what, advice = f"{number:,} earlier losses, whose backward has run", "keep the numbers"
+        elif spent == {0} and not most:
+            what = f"{number:,} numbers that no backward was called for"
+            advice = "compute them under no_grad(), or keep the numbers alone"
+        else:
+            continue
         yield Finding(
             "kept graphs",
             first.made_at,
-            f"`{name}` keeps the graphs of {number:,} earlier losses, whose backward has run: "
-            f"{counted(nodes, 'node')}, {bytes_text(node_bytes)}, and {bytes_text(saved)} that they saved",
-            f"keep the numbers: {name}.append(loss.item()), or loss.detach()",
+            f"`{name}` keeps the graphs of {what}: {counted(nodes, 'node')}, {bytes_text(node_bytes)}, and {saved} "
+            "that they saved",
+            f"{advice}: {name}.append(loss.item()), or loss.detach()",
             collected(name, first.made_at),
         )
 

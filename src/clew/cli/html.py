@@ -59,8 +59,8 @@ def _subtitle(report: Report) -> str:
 
 
 def _notes(notes: Sequence[Finding]) -> str:
-    """What is no error but mostly a bug, each with its line."""
-    parts = ["<p>No errors, but mostly bugs:</p>"]
+    """What raises no error but is usually a bug, each with its line."""
+    parts = ["<p>What raised no error but is usually a bug:</p>"]
     for note in notes:
         parts.append(f"<h3>{with_code(note.text)}</h3><p>To do: {with_code(note.advice)}</p>")
         if note.place is not None:

@@ -162,6 +162,16 @@ class Recorder:
             if number == self._log.last():
                 self.last = backward
 
+    def passes_through(self) -> Mapping[Place | None, int]:
+        """How many backward passes went through what a line made, as far as their graphs are described."""
+        passes: Counter[Place | None] = Counter()
+        for one in self.backward_passes.values():
+            if one.explanation is not None:
+                made = [node.made_at for node in one.explanation.nodes]
+                made += [group.made_at for group in one.explanation.groups]
+                passes.update(dict.fromkeys(made, one.count))
+        return passes
+
     def _backward(self, number: int, line: dict[str, Any]) -> Backward:
         graph = line["graph"]
         return Backward(

@@ -163,7 +163,7 @@ def _report(
         error=ending.error,
         failed=_failed(ending.error, recorder.running) if ending.error is not None else None,
         curve=recorder.growth,
-        notes=(*observer.findings(), *kept_graphs(held, watch.warnings)),
+        notes=(*observer.findings(), *kept_graphs(held, watch.warnings, recorder.passes_through())),
         tests=tuple(per_test.finished),
         replays=recorder.replays,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 from typing import Any
 
 import correct_derivatives  # noqa: F401  (importing fills CORRECT)
@@ -11,6 +13,9 @@ import correct_training  # noqa: F401
 import pytest
 from small_training import CORRECT
 
+from clew.cli.held import find_held, kept_graphs
+from clew.cli.recorder import Recorder
+from clew.graph.explanations.explain import LIMIT
 from clew.graph.iterations.watch import Watch
 
 RUN_ONE_GRAPH = ("one_graph_run_many_times", "rows_of_a_jacobian")  # they make nothing, so that no iteration ends
@@ -27,6 +32,33 @@ def test_silence(loop: Any, always: bool) -> None:
     assert watch.warnings == []
     assert watch.failure is None
     assert watch.looks >= 1 or loop.__name__ in RUN_ONE_GRAPH, "it was silent because it never looked"
+
+
+@pytest.mark.beyond
+@pytest.mark.parametrize("loop", CORRECT, ids=[loop.__name__ for loop in CORRECT])
+def test_silence_about_what_is_left(loop: Any) -> None:
+    """The loop's variables are still there when the watch ends, and when `clew xray` says what is kept."""
+    recorder = Recorder(LIMIT)
+    recorder.start()
+    try:
+        with Watch() as watch:
+            variables = run_as_a_script(loop)
+    finally:
+        recorder.stop()
+    recorder.describe([variables])
+    assert watch.warnings == []
+    assert watch.failure is None
+    assert list(kept_graphs(find_held([variables]), [], recorder.passes_through())) == []
+
+
+def run_as_a_script(loop: Any) -> dict[str, Any]:
+    """Its statements, at the top level of a module; gives the variables."""
+    variables = dict(loop.__globals__)
+    function = ast.parse(inspect.getsource(loop)).body[0]
+    assert isinstance(function, ast.FunctionDef)
+    module = ast.increment_lineno(ast.Module(function.body, []), loop.__code__.co_firstlineno - 1)
+    exec(compile(module, loop.__code__.co_filename, "exec"), variables)
+    return {name: value for name, value in variables.items() if name not in loop.__globals__}
 
 
 def test_there_are_enough() -> None:

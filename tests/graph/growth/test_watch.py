@@ -348,3 +348,39 @@ def test_a_script_sees_it_on_its_error_stream(tmp_path: Any, script_environment:
     assert "train.py:8: GrowthWarning: watch: expected" in done.stderr
     assert "`total` holds the graphs of 18 iterations" in done.stderr
     assert done.stderr.rstrip().endswith("total += loss")
+
+
+def evaluate(watch: Watch, rounds: int, *, trains: bool = False) -> list[Any]:
+    """An evaluation that forgets `no_grad()`."""
+    model, losses = clew.nn.Linear(4, 1), []
+    with watch:
+        if trains:
+            model(clew.ones(3, 4)).mean().backward()
+        for _ in range(rounds):
+            losses.append(model(clew.ones(3, 4)).mean())
+    return losses
+
+
+@pytest.mark.parametrize(("rounds", "trains"), [(18, False), (200, True)])
+def test_graphs_that_no_backward_comes_to_are_told_in_the_end(rounds: int, trains: bool) -> None:
+    watch = Watch()
+    with pytest.warns(GrowthWarning, match="`losses` holds the graphs of"):
+        losses = evaluate(watch, rounds, trains=trains)
+    (told,) = watch.warnings
+    assert (told.path, told.iterations, told.nodes) == ("losses", rounds, sum(3 for _ in losses))
+    assert told.made_at.function == "evaluate"
+
+
+@pytest.mark.parametrize(("rounds", "trains"), [(17, False), (199, True)])
+def test_fewer_may_wait_for_theirs(rounds: int, trains: bool) -> None:
+    watch = Watch()
+    assert len(evaluate(watch, rounds, trains=trains)) == rounds
+    assert watch.warnings == []
+
+
+def test_one_graph_of_many_numbers_is_one() -> None:
+    states = [clew.ones((), requires_grad=True)]
+    with Watch() as watch:
+        for _ in range(50):
+            states.append(states[-1] * 1.01)
+    assert watch.warnings == []

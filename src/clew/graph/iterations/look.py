@@ -61,7 +61,7 @@ class Look:
         if release is not None and release.kind == "grad":
             self._leaves.clear()  # it stops at its inputs, and says nothing about what lies below them
         self._leaves = dict.fromkeys(self._leaves, _LEAF)
-        held = [(node._sequence_nr(), node, tensor) for tensor, node in _with_history()]
+        held = [(node._sequence_nr(), node, tensor) for tensor, node in with_history()]
         held.sort(key=itemgetter(0))
         self._reach([node for _, node, _ in held], MOST_NODES)
         self._nodes.sort(key=itemgetter(0))  # inputs come first: they were made first
@@ -147,8 +147,7 @@ class Look:
 
     def size_of(self, line: Line) -> tuple[int, int]:
         """Nodes of earlier iterations that a line's tensors hold, and the bytes of these with what they have saved."""
-        nodes = nbytes = 0
-        storages: set[int] = set()
+        earlier: list[Any] = []
         seen: set[Any] = set()
         stack = [tensor._held_node for tensor in line.tensors]
         while stack:
@@ -157,16 +156,24 @@ class Look:
                 continue
             seen.add(node)
             stack.extend(self._below[node])
-            if self._iterations.of(node._sequence_nr()) == self._iterations.latest:
-                continue
-            nodes += 1
-            nbytes += node.nbytes
-            for slot in node.saved:
-                if slot.state == "held" and not slot.is_foreign and slot.storage not in storages:
-                    storages.add(slot.storage)
-                    nbytes += slot.nbytes
-        return nodes, nbytes
+            if self._iterations.of(node._sequence_nr()) != self._iterations.latest:
+                earlier.append(node)
+        return len(earlier), bytes_held(earlier)
 
 
-def _with_history() -> list[tuple[Any, Any]]:
+def with_history() -> list[tuple[Any, Any]]:
+    """All living tensors that have a node, and the node."""
     return [(tensor, node) for tensor in _core.live_tensors() if (node := tensor._held_node) is not None]
+
+
+def bytes_held(nodes: Iterable[Any]) -> int:
+    """What nodes take, with what they have saved and still hold."""
+    nbytes = 0
+    storages: set[int] = set()
+    for node in nodes:
+        nbytes += node.nbytes
+        for slot in node.saved:
+            if slot.state == "held" and not slot.is_foreign and slot.storage not in storages:
+                storages.add(slot.storage)
+                nbytes += slot.nbytes
+    return nbytes

@@ -20,6 +20,7 @@ from ..program.frames import user_frames
 from .growth import GrowthWarning
 from .holder import find_holder
 from .look import LEAF, Line, Look
+from .rest import graphs_without_backward
 
 MOST_SURE = 18
 """So many earlier iterations a line may hold; more than any window or unrolled loop that one is likely to want."""
@@ -60,6 +61,7 @@ class Watch(Shown):
         self._reset()
 
     def _reset(self) -> None:
+        self._began = _core.tick()
         self._listener = _core.GrowthListener(None if self._clock is None else self._seconds, self._always)
         self._iterations = self._listener.iterations
         self._schedule = self._listener.schedule
@@ -82,8 +84,9 @@ class Watch(Shown):
     def stop(self) -> None:
         """Stop watching: from now on it costs nothing. No effect if it does not watch."""
         if self._is_on:
-            self._is_on = False
-            self._listener.stop()
+            self._end()
+            if self._warn:  # who collects looks at the rest with what they know
+                self._say(self._told_of_rest())
 
     def __enter__(self) -> Watch:
         return self.start()
@@ -91,7 +94,34 @@ class Watch(Shown):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.stop()
+        if error is None:
+            self.stop()
+        else:
+            self._end()
+
+    def _end(self) -> None:
+        self._is_on = False
+        self._listener.stop()
+
+    def _say(self, told: list[GrowthWarning]) -> None:
+        for warning in told:
+            warnings.warn_explicit(warning, None, warning.made_at.file, warning.made_at.line)
+
+    def _told_of_rest(self) -> list[GrowthWarning]:
+        """Numbers whose graphs are kept and that no backward came to, in the end."""
+        try:
+            frames = user_frames(sys._getframe(2))
+            rest = graphs_without_backward(self._iterations, self._began)
+            told = [
+                GrowthWarning(place, find_holder(kept, cover_of, frames), len(kept), nodes, nbytes)
+                for place, kept, cover_of, nodes, nbytes in rest
+                if self._limits.get(place) != sys.maxsize
+            ]
+        except Exception as error:
+            self.failure = repr(error)
+            return []
+        self.warnings += told
+        return told
 
     def _look_now(self, roots: tuple[Node, ...], release: Release | None) -> None:
         """Called by the listener at the end of an iteration after which a look is due."""
@@ -100,8 +130,8 @@ class Watch(Shown):
         except Exception as error:  # what watches must not break what is watched
             self._fail(error)
             return
-        for warning in told if self._warn else ():
-            warnings.warn_explicit(warning, None, warning.made_at.file, warning.made_at.line)
+        if self._warn:
+            self._say(told)
 
     def _records(self, newest_root: int, file: str, line: int) -> bool:
         """Asked by the listener about a line that called a backward which kept its graph."""
@@ -119,7 +149,7 @@ class Watch(Shown):
             return 0.0
 
     def _fail(self, error: Exception) -> None:
-        self.stop()
+        self._end()
         self.failure = repr(error)
 
     def _look_once(self, roots: tuple[Node, ...], release: Release | None) -> list[GrowthWarning]:
@@ -221,7 +251,9 @@ def watch() -> Watch:
     ``running_loss += loss``, ``losses.append(loss)``, a hidden state that is not detached, a moving average of
     activations, outputs kept by a hook. A :class:`GrowthWarning` then names the line that made what is held and the
     variable that holds it, once for each line, within 20 iterations; graphs that may still be waiting for a backward
-    of their own (none has gone through them, nor to their parameters) are given 200.
+    of their own (none has gone through them, nor to their parameters) are given 200. So are, when the watch ends,
+    numbers that were computed since the last backward and are kept, as in an evaluation without ``no_grad()``; if there
+    was no backward at all, 18 are enough.
 
     An iteration ends with each ``backward()`` or ``autograd.grad()`` of the program; ``autograd.grad`` with
     ``create_graph=True`` is a step within one. Windows and unrolled loops of up to 17 iterations are no reason to warn,

@@ -14,7 +14,7 @@ _MOST_NAMES = 4
 
 @dataclass(frozen=True, slots=True)
 class Finding(Shown):
-    """What is no error but mostly a bug. ``str`` gives ``train.py:12: what was found. To do: ...``."""
+    """What raises no error but is usually a bug. ``str`` gives ``train.py:12: what was found. To do: ...``."""
 
     kind: str  # "no gradient", "no optimizer", "not zeroed", "leaf loss", "kept graphs", "create_graph", ...
     place: Place | None

@@ -1,4 +1,4 @@
-"""Looks on while a training loop runs, and says what is mostly a bug in it."""
+"""Looks on while a training loop runs, and says what raises no error in it but is usually a bug."""
 
 from __future__ import annotations
 
