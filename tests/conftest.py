@@ -95,7 +95,7 @@ def oracle():
 def same_seeds_for_each_test():
     """Tests do not depend on the order they run in. Modules that nobody imported have no state to reset.
 
-    PyTorch's `manual_seed` also notes a traceback for each device that is not there, which takes longer than most tests.
+    PyTorch's `manual_seed` also notes a traceback for each device that is not there: longer than most tests take.
     """
     numpy.random.seed(0)
     for name in {"torch", MODULE_NAME}:

@@ -1,1 +1,1 @@
-"""What raises no error but is usually a bug: a training loop is observed, and findings name the line and what to change."""
+"""What raises no error but is usually a bug: a training loop is observed; findings name the line and what to change."""
