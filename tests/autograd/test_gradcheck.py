@@ -83,6 +83,25 @@ def test_memory_in_another_order(torch):
     assert torch.autograd.gradgradcheck(lambda x: x**3, x, gen_non_contig_grad_outputs=True)
 
 
+@pytest.mark.parametrize("gaps", [False, True])
+def test_gradients_to_check_at_are_drawn_as_pytorch_draws_them(torch, oracle, gaps):
+    """So is what a program draws afterwards."""
+    told = []
+    for library in (torch, oracle):
+        drawn = []
+        x = library.ones(2, 3, dtype=library.float64, requires_grad=True)
+
+        def function(x, drawn=drawn):
+            y = x**3
+            y.register_hook(lambda g: drawn.append(g.tolist()))
+            return y
+
+        library.manual_seed(3)
+        assert library.autograd.gradgradcheck(function, x, gen_non_contig_grad_outputs=gaps)
+        told.append((drawn[0], library.rand(3).tolist()))
+    assert told[0] == told[1]
+
+
 def test_overlapping_memory_is_refused(torch):
     x = torch.ones(1, dtype=torch.float64).expand(3).requires_grad_()
     with pytest.raises(RuntimeError, match="stride 0"):

@@ -106,7 +106,7 @@ def gradgradcheck(
     """Check the gradients of the gradients of `func`: `gradcheck` of its backward, also in the outputs' gradients.
 
     Args:
-        grad_outputs: gradients of the outputs to check at; random ones by default.
+        grad_outputs: gradients of the outputs to check at; by default drawn from the default generator, from -1 to 1.
         gen_non_contig_grad_outputs: random ones with gaps in memory.
         check_fwd_over_rev, check_rev_over_rev: the backward's derivatives in forward mode, and by another backward.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy
 
+from .. import _core
 from .._core import Tensor
 from .._core import tensor as make_tensor
 from .gradcheck import GradcheckError
@@ -53,6 +54,15 @@ def _flat(gradient: Tensor | None, like: Tensor) -> Array:
 
 def _like(tensor: Tensor, values: Array) -> Tensor:
     return make_tensor(values.reshape(tuple(tensor.shape)), dtype=tensor.dtype)
+
+
+def _random_like(tensor: Tensor, with_gaps: bool) -> Tensor:
+    """Uniform from -1 to 1, of the default generator."""
+    with_gaps = with_gaps and tensor.numel() > 1
+    shape = list(tensor.shape)
+    drawn = tensor.new_empty([*shape[:-1], 2 * shape[-1]] if with_gaps else shape)
+    (_core.ops.view_as_real(drawn) if drawn.is_complex() else drawn).uniform_(-1, 1)
+    return drawn[..., 1::2] if with_gaps else drawn
 
 
 def _close(analytical: Array, numerical: Array, rtol: float, atol: float) -> bool:
@@ -270,15 +280,8 @@ def backward_of(
 ) -> tuple[Func, tuple[Any, ...]]:
     """The backward of `func` as a function of its inputs and of its outputs' gradients, and where to check it."""
     if grad_outputs is None:
-        generator = numpy.random.default_rng(0)
-        made = []
-        for output in _differentiable(_outputs(func, inputs)):
-            gradient = _like(output, generator.standard_normal(tuple(output.shape)))
-            if with_gaps:
-                spread = make_tensor(numpy.zeros((*output.shape, 2)), dtype=output.dtype)
-                _values(spread)[..., 0] = _values(gradient)
-                gradient = spread.select(-1, 0)
-            made.append(gradient.detach().requires_grad_())
+        outputs = _differentiable(_outputs(func, inputs))
+        made = [_random_like(output, with_gaps).requires_grad_() for output in outputs]
         grad_outputs = tuple(made)
     count = len(grad_outputs)
 
