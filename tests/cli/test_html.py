@@ -94,7 +94,7 @@ def test_node_by_node(xray: Run) -> None:
         options=("--step", "--at", "4"),
     )
     lines = ran.stdout.splitlines()
-    assert lines[0] == "backward called at train.py:4, node by node"
+    assert lines[0] == "backward called at train.py:4, node by node, in the order in which they run"
     assert [line.split()[1].rstrip(":") for line in lines[1:4]] == ["SumBackward0", "MulBackward0", "AccumulateGrad"]
     assert "train.py:4" in lines[2]
     assert lines[4] == "[4.0, 4.0]"

@@ -160,12 +160,25 @@ def test_a_parameter_is_not_freed() -> None:
     loss.backward()
     told = clew.explain(loss)
     (mat2,) = (slot for node in told.nodes for slot in node.saved if slot.name == "mat2" and slot.shape == (8, 2))
-    assert (mat2.state, mat2.fate, mat2.still_held_by) == ("freed", "dropped", "model.2.weight")
+    assert (mat2.state, mat2.fate, mat2.still_held_by) == ("freed", "dropped", ("model.2.weight",))
     text = str(told)
     assert "reference dropped by backward() at test_account.py" in text
     assert "still held by `model.2.weight`" in text
     assert set(told.totals.still_held_by) >= {"out", "model.2.weight"}
     assert told.totals.dropped_bytes == 8 * 2 * 4 + 3 * 2 * 4
+
+
+def test_each_that_still_has_the_memory_is_named_at_the_node_as_in_the_totals() -> None:
+    x = clew.ones(100, requires_grad=True)
+    y = clew.ones(100)
+    row = y.view(10, 10)
+    loss = (x * y).sum()
+    loss.backward()
+    told = clew.explain(loss)
+    assert [slot.still_held_by for node in told.nodes for slot in node.saved] == [("y", "row")]
+    assert told.totals.still_held_by == ("y", "row")
+    assert "still held by `y` and `row`" in str(told)
+    assert row.numel() == 100
 
 
 def test_a_storage_that_two_graphs_share() -> None:

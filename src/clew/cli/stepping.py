@@ -53,7 +53,8 @@ class Stepper:
             return
         if self._number == 0:
             waits = f"\n{_HELP}" if self._ask else ""
-            print(f"backward called at {place[0].rpartition('/')[2]}:{place[1]}, node by node{waits}")
+            called = f"backward called at {place[0].rpartition('/')[2]}:{place[1]}"
+            print(f"{called}, node by node, in the order in which they run{waits}")
         self._number += 1
         step = Step(self._number, node, incoming, outgoing)
         print(step, flush=True)

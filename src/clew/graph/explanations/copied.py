@@ -19,7 +19,7 @@ def explain_copy(copy: dict[str, Any], names: Names) -> Explanation:
     totals, _ = totals_of(copy["totals"])
     subject = f"graph of {', '.join(copy['roots'])}"
     nodes = describe(copied_nodes(copy["nodes"]), names)
-    totals.still_held_by = shortened(slot.still_held_by for node in nodes for slot in node.saved)
+    totals.still_held_by = shortened(name for node in nodes for slot in node.saved for name in slot.still_held_by)
     return Explanation(subject, "", nodes, totals, groups=groups_of(copy["groups"]))
 
 

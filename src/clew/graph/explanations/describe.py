@@ -67,7 +67,9 @@ def groups_of(told: Iterable[tuple[Any, ...]]) -> tuple[GroupRecord, ...]:
     return tuple(sorted(found, key=lambda one: -one.nodes)[:MOST_GROUPS])
 
 
-def describe(nodes: Sequence[Any], known: Names, holders: Mapping[int, str] | None = None) -> tuple[NodeRecord, ...]:
+def describe(
+    nodes: Sequence[Any], known: Names, holders: Mapping[int, set[str]] | None = None
+) -> tuple[NodeRecord, ...]:
     """A record for each of ``nodes``, which are in topological order, in the order in which they are printed.
 
     ``known`` has the names of leaves, by their ``id``; ``holders`` those of tensors, by the identity of their storage.
@@ -78,12 +80,12 @@ def describe(nodes: Sequence[Any], known: Names, holders: Mapping[int, str] | No
     index = {node: number for number, node in enumerate(layout.order)}
     leaves = [leaf_of(node) for node in layout.order]
     owners: dict[tuple[str, int], str] = {}
-    held_by = dict(holders or {})
+    held_by = {identity: set(held) for identity, held in (holders or {}).items()}
     for number, leaf in enumerate(leaves, 1):
         if leaf is not None and leaf.key:
             owners |= dict.fromkeys(storage_keys(leaf.storage, leaf.identity), f"leaf #{number}")
             if leaf.identity and leaf.key in names:
-                held_by[leaf.identity] = names[leaf.key]
+                held_by.setdefault(leaf.identity, set()).add(names[leaf.key])
     records: list[NodeRecord] = []
     for number, node in enumerate(layout.order):
         above, leaf = layout.parent[node], leaves[number]
@@ -186,7 +188,9 @@ def storage_keys(storage: int, identity: int) -> list[StorageKey]:
     return [(kind, number) for kind, number in (("storage", storage), ("identity", identity)) if number]
 
 
-def _saved(slot: SavedSlot, number: int, owners: dict[tuple[str, int], str], held_by: Mapping[int, str]) -> SavedRecord:
+def _saved(
+    slot: SavedSlot, number: int, owners: dict[tuple[str, int], str], held_by: Mapping[int, Iterable[str]]
+) -> SavedRecord:
     keys = storage_keys(slot.storage, slot.identity)
     shared_with = next((owners[key] for key in keys if key in owners), None)
     for key in keys:
@@ -205,7 +209,7 @@ def _saved(slot: SavedSlot, number: int, owners: dict[tuple[str, int], str], hel
         version=slot.version,
         current_version=slot.current_version,
         fate=fate,
-        still_held_by=held_by.get(slot.identity) if fate in (DROPPED, ELSEWHERE) else None,
+        still_held_by=shortened(held_by.get(slot.identity, ())) if fate in (DROPPED, ELSEWHERE) else (),
     )
 
 

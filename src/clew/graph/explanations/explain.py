@@ -124,7 +124,7 @@ def _tell_names(
     known: Names,
     owners: Sequence[Tensor],
     frames: list[FrameType],
-) -> Mapping[int, str]:
+) -> Mapping[int, set[str]]:
     """Add what the user's variables are called: to ``known`` for leaves, to ``totals`` for who holds memory.
 
     Returns the names of those that have what nodes have dropped, by the identity of the storage.
@@ -145,11 +145,11 @@ def _tell_names(
     totals.goes_with = _named(owners, found, names)
     totals.shared_with = _named(sharing, found, names)
     totals.still_held_by = _named(holding, found, names)
-    return {
-        _core.storage_identity(tensor): name
-        for tensor in holding
-        if (name := names.get(id(tensor)) or found.get(id(tensor))) is not None
-    }
+    holders: dict[int, set[str]] = {}
+    for tensor in holding:
+        if (name := names.get(id(tensor)) or found.get(id(tensor))) is not None:
+            holders.setdefault(_core.storage_identity(tensor), set()).add(name)
+    return holders
 
 
 def _named(tensors: Sequence[Tensor], found: Mapping[int, str], given: Mapping[int, str]) -> tuple[str, ...]:

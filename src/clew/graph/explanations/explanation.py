@@ -32,7 +32,7 @@ class SavedRecord(Shown):
     version: int
     current_version: int
     fate: str = ""  # of what was freed: "released" to the allocator; "dropped": others had it; "elsewhere": graphs
-    still_held_by: str | None = None  # of what was dropped: what the user calls a tensor that has it still
+    still_held_by: tuple[str, ...] = ()  # of what was dropped: what the user calls those that have it still
 
     @property
     def is_stale(self) -> bool:

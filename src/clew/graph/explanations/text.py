@@ -162,7 +162,7 @@ def _slot(slot: SavedRecord, released: ReleaseRecord | None) -> str:
     if state == "freed" and released is not None:
         state = f"{freed_word(slot.fate)} by {_short(released)}"
         if slot.still_held_by:
-            state += f", still held by `{slot.still_held_by}`"
+            state += f", still held by {names_text(slot.still_held_by)}"
         elif slot.fate in _HELD_BY:
             state += f", {_HELD_BY[slot.fate]}"
     elif state == "packed":
