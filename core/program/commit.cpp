@@ -24,8 +24,11 @@ public:
         [[maybe_unused]] const DispatchFrame frame;
         write_older();
         for (const int i : slice_.living) renew(program_.living[static_cast<std::size_t>(i)]);
-        for (const int i : slice_.nodes) count_later_writes(program_.nodes[static_cast<std::size_t>(i)]);
         for (const int i : slice_.nodes) fill(program_.nodes[static_cast<std::size_t>(i)]);
+        if (below_first_version_) {
+            for (const int i : slice_.nodes) count_later_writes(program_.nodes[static_cast<std::size_t>(i)]);
+            for (const int i : slice_.nodes) fill(program_.nodes[static_cast<std::size_t>(i)]);
+        }
         renumber();
         if (program_.outcome) results_ = make_results(state_);
         set_gradients();
@@ -131,7 +134,8 @@ private:
         return slot.stale;
     }
 
-    // Memory that no tensor had before begins at version 0; a version before that of the last write has to be there.
+    // Memory that no tensor had before begins at version 0, and there has to be a version before that of the last
+    // write.
     void count_later_writes(KeptNode& kept) {
         for (const KeptSlot& slot : kept.slots) {
             const Step* by = nullptr;
@@ -155,7 +159,10 @@ private:
             const Tensor value = settled(state_, known.reg);
             if (known.through >= 0)
                 share_version(value, program_.inputs[static_cast<std::size_t>(known.through)].present());
-            refill(kept.node->slots()[i], value, version_of(*value.get()) - is_stale(kept, known));
+            const std::uint32_t version = version_of(*value.get());
+            const bool stale = is_stale(kept, known);
+            below_first_version_ = below_first_version_ || (stale && version == 0);
+            refill(kept.node->slots()[i], value, version - stale);
         }
         undo_release(*kept.node);
     }
@@ -216,7 +223,8 @@ private:
     Program& program_;
     const Slice& slice_;
     std::vector<StorageRef>& places_;
-    std::vector<Tensor> results_;  // of a compiled call
+    std::vector<Tensor> results_;       // of a compiled call
+    bool below_first_version_ = false;  // something stale was saved in memory at version 0
 };
 
 }  // namespace
