@@ -1,5 +1,7 @@
 #include "bind/compile/recording.h"
 
+#include <algorithm>
+
 #include "bind/compile/stopwatch.h"
 #include "bind/errors.h"
 #include "bind/objects.h"
@@ -44,7 +46,7 @@ Recording record_with(Recorder& recorder, std::shared_ptr<Variant> variant, PyOb
     const nb::object result = nb::steal(PyObject_Call(function, given.ptr(), names.ptr()));
     tracer.stop();
     traced = false;
-    variant->times.eager = call.nanoseconds() - tracer.spent;
+    variant->times.eager = std::max(call.nanoseconds() - tracer.spent, std::int64_t{1});
     tracer.finish();
     if (!result.is_valid()) {
         recorder.end_call(false, {}, {}, {}, {});
