@@ -22,6 +22,14 @@ const void* counter_of(const TensorObject& tensor) {
     return tensor.storage.get();
 }
 
+SavedValue::SavedValue(const Tensor& value)
+    : storage(*value->storage),
+      layout(*value->layout),
+      offset(value->offset),
+      dtype(value->dtype),
+      number(value->has(TensorObject::kWrappedNumber)),
+      counter(value->has(TensorObject::kAliasCounter) ? value->extras->counter.get() : nullptr) {}
+
 namespace {
 
 SlotRest& rest_of(SavedSlot& slot) {
@@ -33,19 +41,19 @@ SlotRest& rest_of(SavedSlot& slot) {
     return *rest;
 }
 
-void hold(SavedSlot& slot, const Tensor& value, SlotSource source, std::uint8_t index) {
-    Storage& storage = *value->storage;
+[[gnu::always_inline]] inline void hold(SavedSlot& slot, const SavedValue& value, SlotSource source,
+                                        std::uint8_t index) {
+    Storage& storage = value.storage;
     retain(&storage);
-    Layout* const layout = value->layout.get();
-    retain(layout);
+    retain(&value.layout);
     // Written whole: bits that are set one by one wait for the byte before.
     slot = SavedSlot{.storage = &storage,
-                     .layout = layout,
-                     .offset = value->offset,
-                     .version = version_of(*value.get()),
-                     .dtype = value->dtype,
+                     .layout = &value.layout,
+                     .offset = value.offset,
+                     .version = value.version(),
+                     .dtype = value.dtype,
                      .has_rest = false,
-                     .wrapped_number = value->has(TensorObject::kWrappedNumber),
+                     .wrapped_number = value.number,
                      .fate = Fate::Released,
                      .state = SlotState::Held,
                      .source = source,
@@ -56,7 +64,7 @@ void hold(SavedSlot& slot, const Tensor& value, SlotSource source, std::uint8_t 
             storage_watch.saved(storage);
     }
     ++graph_counters.slots_alive;
-    if (value->has(TensorObject::kAliasCounter)) rest_of(slot).counter = value->extras->counter;
+    if (value.counter) rest_of(slot).counter = Ref<VersionCounter>(value.counter);
 }
 
 // One slot fewer holds the storage. Note [Accounting of saved bytes]
@@ -118,7 +126,7 @@ void save(Node& node, SavedSlot& slot, const Tensor& value, SlotSource source, i
              "tracked by autograd: make a clone() of it to get a normal tensor, or use no_grad() instead of "
              "inference_mode()",
              node.kind->name);
-    hold(slot, value, source, static_cast<std::uint8_t>(index));
+    hold(slot, SavedValue(value), source, static_cast<std::uint8_t>(index));
     if (mode(kSavedHooks | kForwardMode)) [[unlikely]] {
         if (mode(kForwardMode)) keep_tangents(slot, value);
         if (mode(kSavedHooks) && saved_hooks.active()) pack(node, slot, value);
@@ -255,7 +263,7 @@ void mark_released(Node& node, const Ref<Release>& record) {
     set_released(node, record);
 }
 
-void refill(SavedSlot& slot, const Tensor& value, std::uint32_t version) {
+void refill(SavedSlot& slot, const SavedValue& value, std::uint32_t version) {
     const bool number = slot.wrapped_number;
     Layout* const layout = slot.layout;
     StorageRef before;  // goes when the slot is whole again

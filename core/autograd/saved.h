@@ -95,8 +95,21 @@ void release_saved(Node& node, const Ref<Release>& record);
 // A node whose slots hold nothing but a layout counts as one that `record` has released.
 void mark_released(Node& node, const Ref<Release>& record);
 void drop_slot(SavedSlot& slot);  // the node dies
-// A slot that held a tensor, or was freed, holds this one from now on; `version` is the one that it counts as saved at.
-void refill(SavedSlot& slot, const Tensor& value, std::uint32_t version);
+// What a slot is to hold, where no tensor is at hand.
+struct SavedValue {
+    Storage& storage;
+    Layout& layout;
+    std::int64_t offset;
+    DType dtype;
+    bool number;
+    VersionCounter* counter;  // null: the storage's
+    explicit SavedValue(const Tensor& value);
+    SavedValue(Storage& storage, Layout& layout, std::int64_t offset, DType dtype, VersionCounter* counter)
+        : storage(storage), layout(layout), offset(offset), dtype(dtype), number(false), counter(counter) {}
+    std::uint32_t version() const { return counter ? counter->value : storage.version; }
+};
+// A slot that held a value, or was freed, holds this one from now on; `version` is the one that it counts as saved at.
+void refill(SavedSlot& slot, const SavedValue& value, std::uint32_t version);
 void undo_release(Node& node);  // all its slots are filled again
 [[noreturn]] void throw_freed(Node& node);
 namespace saved_detail {

@@ -162,7 +162,7 @@ private:
             const std::uint32_t version = version_of(*value.get());
             const bool stale = is_stale(kept, known);
             below_first_version_ = below_first_version_ || (stale && version == 0);
-            refill(kept.node->slots()[i], value, version - stale);
+            refill(kept.node->slots()[i], SavedValue(value), version - stale);
         }
         undo_release(*kept.node);
     }

@@ -127,9 +127,24 @@ private:
     }
 
     void fill(SavedSlot& slot, const SlotOutline& outline) const {
+        const KeptRegister& reg = state_.program.of(outline.reg);
+        const auto memory = static_cast<std::size_t>(reg.memory);
+        const Ground& ground = state_.grounds[memory];
+        if (state_.plan && ground.storage && !reg.number) return fill(slot, outline, reg, ground, memory);
         const Tensor value = settled(state_, outline.reg);
         if (outline.through >= 0) share_version(value, input(outline.through).present());
-        refill(slot, value, version_of(*value.get()) - outline.behind);
+        refill(slot, SavedValue(value), version_of(*value.get()) - outline.behind);
+    }
+    // From where its memory lies: there may be no tensor.
+    void fill(SavedSlot& slot, const SlotOutline& outline, const KeptRegister& reg, const Ground& ground,
+              std::size_t memory) const {
+        const StorageRef& place = state_.places[memory] ? state_.places[memory] : ground.storage;
+        const TensorObject* const counted = outline.through < 0 ? nullptr : input(outline.through).present().get();
+        VersionCounter* const counter =
+            counted && counted->has(TensorObject::kAliasCounter) ? counted->extras->counter.get() : nullptr;
+        const std::int64_t offset = (reg.offset + ground.shift) / static_cast<std::int64_t>(item_size(reg.dtype));
+        const SavedValue value(*place, *reg.layout, offset, reg.dtype, counter);
+        refill(slot, value, value.version() - outline.behind);
     }
 
     ReplayState& state_;
@@ -162,10 +177,15 @@ void Outcome::order_nodes() {
     for (ResultOutline& result : results) move(result.node);
 }
 
-std::vector<int> Outcome::registers() const {
+std::vector<int> Outcome::given_registers() const {
     std::vector<int> list;
     for (const ResultOutline& result : results)
         if (result.reg >= 0) list.push_back(result.reg);
+    return list;
+}
+
+std::vector<int> Outcome::registers() const {
+    std::vector<int> list = given_registers();
     for (const NodeOutline& node : nodes)
         if (!node.released)
             for (const SlotOutline& slot : node.slots)

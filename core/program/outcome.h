@@ -86,6 +86,7 @@ struct Outcome {
     void order_nodes();                  // by age, as the engine takes them; what edges lead to comes first
     bool is_only_looked_at() const;      // one result has a history, and the call's backward has released all of it
     std::vector<int> registers() const;  // that have to be there at the end
+    std::vector<int> given_registers() const;  // of these, those of results
 };
 
 // As outlined, released or yet to be filled; without edges, and with the number that comes next.

@@ -71,6 +71,7 @@ struct Plan {
     std::size_t safe = 0;           // from this place of `order` on nothing can fail
     std::vector<int> looking;       // registers that somebody wants as tensors, on inputs
     std::vector<int> passing;       // registers that are let go when the replay ends
+    std::vector<int> saved;         // registers that only slots hold: no tensor is made of them
     std::vector<char> handed_over;  // of each result of the call: it is the register's tensor, which nobody else needs
     std::vector<Tensor> registers;  // that stay
     Base arena;
@@ -167,6 +168,7 @@ private:
     Plan::Located::Operand locate(Plan& plan, const Reference& one);
     void order(Plan& plan);
     void order_with_code(Plan& plan);
+    std::vector<char> only_saved() const;
     void look(Plan& plan);
     bool may_fail(const ReplayStep& run) const;
     int last_that_may_fail() const;

@@ -139,15 +139,29 @@ void Planner::order(Plan& plan) {
     }
 }
 
+// Of each register: only slots of a compiled call's nodes are to have it, which ask where its memory lies.
+std::vector<char> Planner::only_saved() const {
+    std::vector<char> saved(program_.registers.size());
+    if (program_.outcome == nullptr) return saved;
+    saved = slice_.wanted;
+    for (const int reg : program_.outcome->given_registers()) saved[static_cast<std::size_t>(reg)] = 0;
+    for (const Step& step : program_.steps)
+        if (step.kind == StepKind::Rebind && step.inputs[0] >= 0) saved[static_cast<std::size_t>(step.inputs[0])] = 0;
+    for (std::size_t i = 0; i < saved.size(); ++i) saved[i] = saved[i] && !program_.registers[i].number;
+    return saved;
+}
+
 // Which registers have to be there as tensors, and what they look at.
 void Planner::look(Plan& plan) {
-    std::vector<char> needed = slice_.wanted, made(program_.registers.size());
+    std::vector<char> needed = slice_.wanted, made(program_.registers.size()), saved = only_saved();
     for (std::size_t i = 0; i < noted_.size(); ++i) {
         if (noted_[i].captured) continue;
         const ReplayStep& run = slice_.runs_of[i];
         for (int k = 0; k < run.inputs + run.outputs; ++k)
-            if (const int reg = slice_.registers[static_cast<std::size_t>(run.first + k)]; reg >= 0)
+            if (const int reg = slice_.registers[static_cast<std::size_t>(run.first + k)]; reg >= 0) {
                 (k < run.inputs ? needed : made)[static_cast<std::size_t>(reg)] = 1;
+                saved[static_cast<std::size_t>(reg)] = 0;
+            }
     }
     plan.registers.resize(program_.registers.size());
     std::vector<char> alone(program_.registers.size());  // a tensor of its own in each replay
@@ -166,6 +180,10 @@ void Planner::look(Plan& plan) {
         if (made[i]) plan.passing.push_back(static_cast<int>(i));
         if (!needed[i] || made[i]) continue;
         if (program_.memories[memory].input >= 0 || looking[memory]) {
+            if (saved[i]) {
+                plan.saved.push_back(static_cast<int>(i));
+                continue;
+            }
             (looking[memory] ? *looking[memory] : plan.looking).push_back(static_cast<int>(i));
             plan.passing.push_back(static_cast<int>(i));
             alone[i] = looking[memory] != nullptr;
@@ -187,7 +205,7 @@ void Planner::look(Plan& plan) {
         if (step.inputs[0] >= 0 && program_.leaves[static_cast<std::size_t>(step.index)].result < 0)
             alone[static_cast<std::size_t>(step.inputs[0])] = 0;
     }
-    const std::vector<int> leaving = program_.outcome->registers();
+    const std::vector<int> leaving = program_.outcome->given_registers();
     for (const ResultOutline& one : program_.outcome->results)
         plan.handed_over.push_back(one.reg >= 0 && alone[static_cast<std::size_t>(one.reg)] &&
                                    !program_.of(one.reg).number && std::ranges::count(leaving, one.reg) == 1);

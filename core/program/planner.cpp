@@ -19,8 +19,9 @@ Tensor look_at(const KeptRegister& reg, StorageRef storage, std::int64_t shift) 
 std::int64_t Plan::bytes() const {
     const auto table = [](const auto& list) { return static_cast<std::int64_t>(list.capacity() * sizeof(list[0])); };
     std::int64_t sum = table(calls) + table(order) + table(bases) + table(base_of) + table(taken) + table(renewed) +
-                       table(looking) + table(passing) + table(handed_over) + table(registers) + table(direct) +
-                       table(arena.places) + (constants ? constants->bytes : 0) + (kept_arena ? kept_arena->bytes : 0);
+                       table(looking) + table(passing) + table(saved) + table(handed_over) + table(registers) +
+                       table(direct) + table(arena.places) + (constants ? constants->bytes : 0) +
+                       (kept_arena ? kept_arena->bytes : 0);
     for (const Base& base : bases) sum += table(base.places);
     for (const auto& call : calls) sum += static_cast<std::int64_t>(call->bytes());
     return sum;

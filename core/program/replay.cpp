@@ -61,13 +61,18 @@ public:
         const GeneratorGuard generators(slice_);
         follow(*state_.plan, false);
         const Step* first = nullptr;
-        for (const int reg : state_.plan->passing) {
+        const auto compare = [&](int reg, const Tensor& mine) {
             const int made_by = program_.memory_of(reg).made_by;
             const Step* const step = made_by < 0 ? nullptr : &program_.steps[static_cast<std::size_t>(made_by)];
-            const Tensor mine = value_of(reg), other = one_by_one.value_of(reg);
-            if (!mine || !other || (step && step->op->is(kUninitialized))) continue;
-            if (digest_of({&mine, 1}) == digest_of({&other, 1})) continue;
+            const Tensor other = one_by_one.value_of(reg);
+            if (!mine || !other || (step && step->op->is(kUninitialized))) return;
+            if (digest_of({&mine, 1}) == digest_of({&other, 1})) return;
             if (const Step* const last = last_write(reg, step); first == nullptr || last < first) first = last;
+        };
+        for (const int reg : state_.plan->passing) compare(reg, value_of(reg));
+        for (const int reg : state_.plan->saved) {
+            const Ground& ground = state_.grounds[static_cast<std::size_t>(program_.of(reg).memory)];
+            compare(reg, look_at(program_.of(reg), ground.storage, ground.shift));
         }
         return first;
     }

@@ -113,6 +113,42 @@ def trained() -> tuple[Any, Any]:
     return clew.compile(step), weakref.ref(weight)
 
 
+def test_what_a_result_shares_with_what_its_graph_saved() -> None:
+    def run(x: Any, w: Any) -> tuple[Any, Any, Any, Any]:
+        h = (x @ w).tanh()  # saved by its own node, and by the next one
+        return h, h * h, h[0], (x.data[1:] * w[:1]).exp()  # whose version counter is another one than its storage's
+
+    def errors_of(function: Any, write: Any) -> list[str]:
+        x, w = clew.rand(2, 2), clew.rand(2, 2).requires_grad_()
+        for _ in range(3):
+            results = function(x, w)
+        write(x, w, results)
+        messages = []
+        for one in results:
+            try:
+                one.sum().backward(retain_graph=True)
+                messages.append(str(w.grad.tolist()))
+            except RuntimeError as error:
+                messages.append(str(error).split(":")[0])
+        return [*messages, str([one._version for one in results]), str(results[2]._base is results[0])]
+
+    writes: list[Any] = [
+        lambda x, w, results: None,
+        lambda x, w, results: x.add_(1),
+        lambda x, w, results: x.data.add_(1),
+        lambda x, w, results: w.data.mul_(2),
+        lambda x, w, results: results[0].detach().mul_(2),
+        lambda x, w, results: results[1].add_(1),
+        lambda x, w, results: results[2].mul_(2),
+        lambda x, w, results: results[3].mul_(2),
+    ]
+    for write in writes:
+        clew.manual_seed(3)
+        expected = errors_of(run, write)
+        clew.manual_seed(3)
+        assert errors_of(clew.compile(run), write) == expected
+
+
 def test_a_result_is_the_grad_itself_only_where_it_is_in_eager() -> None:
     w = clew.ones(3, requires_grad=True)
     given: dict[str, Any] = {
