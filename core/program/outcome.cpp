@@ -133,7 +133,7 @@ private:
         if (state_.plan && ground.storage && !reg.number) return fill(slot, outline, reg, ground, memory);
         const Tensor value = settled(state_, outline.reg);
         if (outline.through >= 0) share_version(value, input(outline.through).present());
-        refill(slot, SavedValue(value), version_of(*value.get()) - outline.behind);
+        refill_counted(slot, SavedValue(value), outline);
     }
     // From where its memory lies: there may be no tensor.
     void fill(SavedSlot& slot, const SlotOutline& outline, const KeptRegister& reg, const Ground& ground,
@@ -144,6 +144,13 @@ private:
             counted && counted->has(TensorObject::kAliasCounter) ? counted->extras->counter.get() : nullptr;
         const std::int64_t offset = (reg.offset + ground.shift) / static_cast<std::int64_t>(item_size(reg.dtype));
         const SavedValue value(*place, *reg.layout, offset, reg.dtype, counter);
+        refill_counted(slot, value, outline);
+    }
+    // Memory that nobody had before begins at version 0: the writes of the recorded run count there, whichever slot
+    // comes first.
+    void refill_counted(SavedSlot& slot, const SavedValue& value, const SlotOutline& outline) const {
+        const bool is_new = value.counter == nullptr && state_.program.memory_of(outline.reg).input < 0;
+        if (is_new && value.storage.version == 0) value.storage.version = outline.version;
         refill(slot, value, value.version() - outline.behind);
     }
 

@@ -30,7 +30,7 @@ struct SlotOutline {
     LayoutRef layout{};
     DType dtype{};
     int through = -1;
-    std::uint32_t behind = 0;  // writes since it was saved
+    std::uint32_t version = 0, behind = 0;  // of its memory at the end, and writes to it since it was saved
     SlotSource source{};
     std::uint8_t index = 0;
     bool wrapped_number = false;

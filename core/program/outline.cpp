@@ -233,6 +233,7 @@ void Recorder::outline_slots(NodeOutline& outline, Node& node, const KeptNode& k
                                  .layout = LayoutRef(slot.layout),
                                  .dtype = slot.dtype,
                                  .through = known.through,
+                                 .version = current_version(slot),
                                  .behind = current_version(slot) - slot.version,
                                  .source = slot.source,
                                  .index = slot.index,

@@ -371,3 +371,35 @@ def test_functions_in_hooks_run_as_they_are() -> None:
         assert x.grad.tolist() == [6, 6]
         assert double(clew.ones(1)).item() == 2
     assert double.hits == 2
+
+
+def test_a_write_is_told_with_the_versions_of_the_recorded_run() -> None:
+    w = clew.ones(3, requires_grad=True)
+
+    @clew.compile
+    def f(x: Any) -> Any:
+        z = x.exp()
+        y = (w * z).sum() + (w * (z * 2)).sum()
+        z.add_(1)
+        return y
+
+    for _ in range(4):
+        with pytest.raises(clew.autograd.errors.InplaceError, match="is at version 1; expected version 0"):
+            f(clew.ones(3)).backward()
+    assert f.hits == 3
+
+
+def test_what_is_saved_after_a_write_is_at_its_version() -> None:
+    w = clew.ones(3, requires_grad=True)
+
+    @clew.compile
+    def f(x: Any) -> Any:
+        z = x.exp()
+        z.add_(1)
+        return (w * z).sum()
+
+    for _ in range(4):
+        w.grad = None
+        f(clew.ones(3)).backward()
+        assert w.grad.tolist() == (clew.ones(3).exp() + 1).tolist()
+    assert f.hits == 3
