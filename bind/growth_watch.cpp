@@ -124,6 +124,7 @@ void GrowthListener::after(const std::vector<Tensor>& roots, const Ref<Release>&
     if (backward_serial()) return;  // inside another backward, as those of `checkpoint` are
     const nb::object look = look_;  // it holds this, while Python may stop it
     if (!ends_an_iteration(roots, release) || !schedule_.is_due(graph_counters.nodes_alive) || !is_on_) return;
+    const UnseenPython unseen;
     const nb::object nodes = nb::steal(nodes_of(roots)),
                      record = release ? nb::steal(release_object(release.get())) : nb::none();
     Py_DECREF(checked(PyObject_CallFunctionObjArgs(look.ptr(), nodes.ptr(), record.ptr(), nullptr)));
@@ -145,6 +146,7 @@ bool GrowthListener::is_inner_step(std::uint64_t newest) {
     if (caller->calls++ % kAskAgain == 0) {
         auto* code = static_cast<PyCodeObject*>(site.code);
         const nb::object records = records_;
+        const UnseenPython unseen;
         const bool answer =
             nb::cast<bool>(records(newest, nb::borrow(code->co_filename), PyCode_Addr2Line(code, site.instruction)));
         caller->records = answer;

@@ -170,9 +170,10 @@ void retain_grad(const Tensor& tensor) {
     if (node->has(Node::kPython)) mark_tracked(*tensor.get());
 }
 
+// Of no memory any strides are dense, and those of a fresh result are others.
 bool is_unshared(const Tensor& t) {
-    return t->references == 1 && t->storage->references == 1 && is_dense(t.layout()) && !t->base &&
-           !t->storage->foreign && !t->grad_fn;
+    return t->references == 1 && t->storage->references == 1 && t->storage->bytes != 0 && is_dense(t.layout()) &&
+           !t->base && !t->storage->foreign && !t->grad_fn;
 }
 
 namespace {

@@ -264,8 +264,8 @@ void Recorder::notice(const Notice& notice) {
             const Tensor& leaf = notice.tensors[0];
             const Tensor grad = leaf->extras ? leaf->extras->grad : Tensor();
             grad_read_ = grad.get();
-            if (!leaf->has(TensorObject::kOlder) || cells_.contains(leaf.get())) return;
-            cells_.insert(leaf.get());
+            if (!leaf->has(TensorObject::kOlder) || leaf->has(TensorObject::kWrappedNumber)) return;
+            if (!cells_.insert(leaf.get()).second) return;
             program_.grads.push_back({input_of(leaf), bool(grad)});
             if (!grad || !grad->has(TensorObject::kOlder)) return;
             if (inputs_.contains(grad.get()))

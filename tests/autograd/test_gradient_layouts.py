@@ -114,3 +114,14 @@ def test_optimizers_step_parameters_as_they_lie(kind: str, leaf: str) -> None:
             optimizer.step()
         ends.append(parameter.detach().tolist())
     assert ends[0] == ends[1]
+
+
+def test_gradients_without_elements_have_the_strides_of_fresh_results() -> None:
+    strides = []
+    for module in (torch, pytorch):
+        x = module.ones(2, 0, dtype=module.float64, requires_grad=True)
+        y = x.to(module.float32).log1p_()
+        (slope,) = module.autograd.grad(y, [x], module.ones(2, 0), create_graph=True)
+        (curvature,) = module.autograd.grad(slope.sum(), [x])
+        strides.append((slope.stride(), curvature.stride()))
+    assert strides[0] == strides[1]

@@ -384,3 +384,17 @@ def test_one_graph_of_many_numbers_is_one() -> None:
         for _ in range(50):
             states.append(states[-1] * 1.01)
     assert watch.warnings == []
+
+
+def test_a_recording_does_not_see_what_the_watch_reads() -> None:
+    """It reads the `.grad` of every leaf; those that the block does not use may change before it is run again."""
+    x = clew.tensor([1.0, 2.0], requires_grad=True)
+    other = clew.tensor([3.0], requires_grad=True)
+    with Watch(), clew.keep_graph() as program:
+        (slope,) = clew.autograd.grad((x**3).sum(), [x], create_graph=True)
+        result = (slope * slope).sum()
+    (5.0 * other).sum().backward()
+    with clew.no_grad():
+        x.mul_(2)
+    program.run()
+    assert result.item() == 9 * (2**4 + 4**4)
