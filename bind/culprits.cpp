@@ -66,11 +66,12 @@ void raise_no_grad(const Tensor& root, std::size_t i) {
 }
 
 PyObject* nodes_of(const std::vector<Tensor>& tensors) {
-    PyObject* nodes = checked(PyTuple_New(static_cast<Py_ssize_t>(tensors.size())));
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-        const Edge edge = gradient_edge(tensors[i]);
-        PyTuple_SET_ITEM(nodes, static_cast<Py_ssize_t>(i), Py_NewRef(as_object(edge.node)));
-    }
+    std::vector<Edge> edges;
+    for (const Tensor& tensor : tensors)
+        if (Edge edge = gradient_edge(tensor); edge.node) edges.push_back(std::move(edge));
+    PyObject* nodes = checked(PyTuple_New(static_cast<Py_ssize_t>(edges.size())));
+    for (std::size_t i = 0; i < edges.size(); ++i)
+        PyTuple_SET_ITEM(nodes, static_cast<Py_ssize_t>(i), Py_NewRef(as_object(edges[i].node)));
     return nodes;
 }
 

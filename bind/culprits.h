@@ -9,7 +9,8 @@
 
 namespace clew::bind {
 
-// The nodes that the gradients of these tensors go to, as a tuple: those that a backward of them starts from.
+// The nodes that the gradients of these tensors go to, as a tuple: those that a backward of them starts from. A view
+// without history has none.
 PyObject* nodes_of(const std::vector<Tensor>& tensors);
 // Root i has no history. Throws.
 [[noreturn]] void raise_no_grad(const Tensor& root, std::size_t i);

@@ -181,3 +181,15 @@ def test_other_errors_pass_through_untouched(torch):
     y.register_hook(fail)
     with pytest.raises(KeyError, match="mine"):
         y.backward()
+
+
+def test_an_input_that_is_a_view_without_history(torch):
+    """It requires a gradient, as what it looks at does, and no node gives it one."""
+    x = torch.ones(2, requires_grad=True)
+    with torch.no_grad():
+        view = x.view(2, 1)
+    y = x.exp().sum()
+    y.backward()
+    with pytest.raises(torch.autograd.errors.GraphFreedError) as caught:
+        torch.autograd.grad(y, [x, view], allow_unused=True)
+    assert "retain_graph=True" in caught.value.advice
