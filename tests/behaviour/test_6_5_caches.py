@@ -8,8 +8,12 @@ import weakref
 import pytest
 
 import clew
+from clew import _core
 
-pytestmark = pytest.mark.beyond
+pytestmark = [
+    pytest.mark.beyond,
+    pytest.mark.skipif(not _core.records_calls, reason="calls are not recorded on this Python"),
+]
 
 
 def both(make):

@@ -8,8 +8,10 @@ import inspect
 import pytest
 
 import clew
+from clew import _core
 
 pytestmark = pytest.mark.beyond
+records_calls = pytest.mark.skipif(not _core.records_calls, reason="calls are not recorded on this Python")
 
 # LBFGS decides by values how often it calls its closure; SparseAdam takes no dense gradient.
 BY_VALUES = {"LBFGS", "SparseAdam"}
@@ -102,6 +104,7 @@ VARIANTS = {
 @pytest.mark.parametrize(
     ("name", "options"), [(name, options) for name, several in VARIANTS.items() for options in several], ids=str
 )
+@records_calls
 def test_a_compiled_step_follows_its_schedule(name, options):
     """Memory that is dense, transposed, in steps, float64 and complex; the learning rate is another one each time."""
 
