@@ -10,10 +10,14 @@ extern "C" double lgamma_r(double, int*);
 namespace clew {
 namespace {
 
-// lgamma would write a global.
+// lgamma would write a global, but on Windows, where it is all there is.
 double log_gamma(double x) {
+#ifdef _WIN32
+    return std::lgamma(x);
+#else
     int sign;
     return ::lgamma_r(x, &sign);
+#endif
 }
 
 // By products of uniform numbers (Knuth), for small rates.

@@ -48,7 +48,7 @@ void CodedStrips::run_pieces(const Strip& strip) const {
         }
         for (long k = 0; k < repeats_[piece]; ++k, ++entry)
             data[k] = strips_->address(entry->statement, entry->access, strip);
-        const long numbers[] = {strip.end - strip.begin, static_cast<long>(piece)};
+        const long numbers[] = {static_cast<long>(strip.end - strip.begin), static_cast<long>(piece)};
         run_code(data, numbers, nullptr);
     }
 }
