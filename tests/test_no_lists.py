@@ -20,6 +20,8 @@ KNOWN = {
     "src/clew/ops/scatter_reduce.py: _REDUCTIONS": "words of scatter_reduce",
     "src/clew/ops/scatter_reduce.py: ": "words of index_reduce",
     "src/clew/graph/pictures/flops.py: _RULES": "says how much each computes",
+    "src/clew/graph/pictures/flops.py: _LOOKUPS": "which compute nothing",
+    "src/clew/graph/pictures/flops.py: _COPIES": "which compute nothing",
     "src/clew/keep/targets/elementwise.py: ARITHMETIC": "says what each computes",
     "src/clew/keep/targets/elementwise.py: COMPARING": "says what each computes",
     "src/clew/keep/targets/elementwise.py: LOGICAL": "says what each computes",

@@ -4,6 +4,8 @@ import pytest
 import second_backward
 from corpus import marked_lines
 
+from clew.graph.explanations.repairs import repair_of
+
 pytestmark = pytest.mark.beyond
 
 
@@ -120,6 +122,48 @@ def test_the_same_graph_twice(torch):
 def test_retaining_too_late(torch):
     assert "comes too late" in advice_of(torch, second_backward.retain_at_the_second_backward)
     assert "comes too late" not in advice_of(torch, second_backward.two_losses_share_a_trunk)
+
+
+@pytest.mark.parametrize("retains", [False, True])
+def test_retaining_is_not_advised_where_an_optimizer_has_stepped_in_between(torch, retains):
+    """What the weights were when the retained graph was made is gone: the next error would be that of a write."""
+
+    def run():
+        cell = torch.nn.GRUCell(3, 5)
+        optimizer = torch.optim.SGD(cell.parameters(), lr=0.1)
+        hidden = torch.zeros(2, 5)
+        for _ in range(3):
+            hidden = cell(torch.ones(2, 3), hidden)
+            optimizer.zero_grad()
+            hidden.square().mean().backward(retain_graph=retains)
+            optimizer.step()  # written
+
+    with pytest.raises(RuntimeError) as caught:
+        run()
+    if retains:
+        assert isinstance(caught.value, torch.autograd.errors.InplaceError)
+        return
+    advice = caught.value.advice
+    assert "detach it in between (`hidden = hidden.detach()`)" in advice
+    assert "or retain" not in advice
+    assert f"retain_graph=True would not help, as sgd_step at test_advice.py:{marked_lines(run)['written']}" in advice
+    repair = repair_of(caught.value)
+    assert repair is not None
+    assert "retain_graph" not in repair.diff.replace("(retain_graph=retains)", "")
+
+
+def test_the_same_loss_again_after_a_step(torch):
+    def run():
+        w = torch.ones(2, requires_grad=True)
+        optimizer = torch.optim.SGD([w], lr=0.1)
+        loss = (w * w).sum()
+        for _ in range(2):
+            loss.backward()
+            optimizer.step()
+
+    with pytest.raises(torch.autograd.errors.GraphFreedError) as caught:
+        run()
+    assert caught.value.advice.startswith("`loss` was run backward before: compute it again before each backward; ")
 
 
 def test_the_closure_of_lbfgs(torch):

@@ -6,6 +6,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 import clew
+from clew.graph.model.walk import walk
 from clew.graph.pictures.flops import flops
 
 CASES = {
@@ -41,8 +42,23 @@ def test_an_lstm_cell():
     assert flops(cell(data)[0].grad_fn) == counter.get_total_flops()
 
 
-def test_one_for_each_element_and_none_for_views():
+@pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
+def test_recurrent_layers(kind):
+    """Two layers in both directions: PyTorch counts their products, where its fused kernel does not hide them."""
+    sizes = {"input_size": 8, "hidden_size": 16, "num_layers": 2, "bidirectional": True}
+    with FlopCounterMode(display=False) as counter, torch.backends.mkldnn.flags(enabled=False, allow_tf32=None):
+        getattr(torch.nn, kind)(**sizes)(torch.rand(10, 4, 8))
+    output, _ = getattr(clew.nn, kind)(**sizes)(clew.rand(10, 4, 8))
+    layers = [node for node in walk([output.grad_fn]) if node.op == "_recurrent_layer"]
+    assert len(layers) == 4
+    assert sum(map(flops, layers)) == counter.get_total_flops()
+
+
+def test_one_for_each_element_and_none_for_views_and_lookups():
     x = clew.rand(3, 4, requires_grad=True)
     assert flops(x.exp().grad_fn) == 12
     assert flops(x.sum().grad_fn) == 12
     assert flops(x.t().grad_fn) == 0
+    assert flops(clew.nn.Embedding(50, 16)(clew.zeros(10, 4, dtype=clew.int64)).grad_fn) == 0
+    assert flops(x[clew.tensor([0, 2])].grad_fn) == 0
+    assert flops(clew.cat([x, x]).grad_fn) == 0

@@ -72,6 +72,7 @@ class GraphFreedError(_GraphError):
     """The smallest repair; the message ends with it."""
 
     _may_be_detached = False  # whether the backward could run and give what was asked for without the shared value
+    _may_be_retained = True  # whether nothing has written to the graph's leaves since it was freed
     _youngest = 0  # the sequence number of the youngest root of the backward that freed the node
 
     def __str__(self) -> str:

@@ -103,11 +103,12 @@ def generator_against_discriminator() -> None:
 def pool_of_generated_samples() -> None:
     generator, discriminator = nn.Linear(2, 4), network()
     first = clew.optim.SGD(generator.parameters(), lr=0.01)
+    second = clew.optim.SGD(discriminator.parameters(), lr=0.01)
     pool: list[Any] = []
     for _ in range(CORRECT_ITERATIONS // 2):
         fake = generator(clew.randn(8, 2))
         pool.append(fake.detach())
-        discriminator(pool[len(pool) // 2]).mean().backward()
+        step(second, discriminator(pool[len(pool) // 2]).mean())
         step(first, -discriminator(fake).mean())
 
 

@@ -149,12 +149,24 @@ def frozen_backbone() -> None:
 
 @correct
 def network_as_a_fixed_loss() -> None:
-    model, measure = nn.Linear(4, 4), network()  # nobody wrote requires_grad_(False): wasteful, not wrong
+    model, measure = nn.Linear(4, 4), network().requires_grad_(False)
     optimizer = sgd(model)
     for _ in range(STEPS):
         x, _ = batch()
         optimizer.zero_grad()
         measure(model(x)).square().mean().backward()
+        optimizer.step()
+
+
+@correct
+def slope_of_a_network_that_is_not_trained() -> None:
+    model, energy = nn.Linear(4, 4), network()  # autograd.grad leaves no gradient in it
+    optimizer = sgd(model)
+    for _ in range(STEPS):
+        x, _ = batch()
+        (force,) = clew.autograd.grad(energy(x.requires_grad_()).sum(), x)
+        optimizer.zero_grad()
+        mse(model(x.detach()), force).backward()
         optimizer.step()
 
 

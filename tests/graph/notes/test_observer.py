@@ -104,6 +104,44 @@ def test_a_head_that_no_optimizer_has() -> None:
     assert "model.0" not in found.text
 
 
+def test_a_network_behind_the_trained_one_that_no_optimizer_has() -> None:
+    def loop() -> None:
+        generator, critic = nn.Linear(4, 4), nn.Linear(4, 1)
+        optimizer = sgd(generator)
+        for _ in range(6):
+            x, _ = batch()
+            optimizer.zero_grad()
+            critic(generator(x)).square().mean().backward()  # here
+            optimizer.step()
+
+    found = only(loop)
+    assert found.kind == "no optimizer"
+    assert "`critic.weight`" in found.text
+    assert "generator" not in found.text
+
+
+def test_an_optimizer_that_was_given_the_parameters_of_another_model() -> None:
+    """The cause is told first: that the generator gets no gradient before this step follows from it."""
+
+    def loop() -> None:
+        generator, critic = nn.Linear(2, 4), nn.Linear(4, 1)
+        of_generator, of_critic = sgd(generator), sgd(generator)
+        for _ in range(6):
+            real, _ = batch()
+            fake = generator(clew.randn(8, 2))
+            of_critic.zero_grad()
+            (critic(fake.detach()).mean() - critic(real).mean()).backward()
+            of_critic.step()
+            of_generator.zero_grad()
+            (-critic(fake).mean()).backward()
+            of_generator.step()
+
+    first, *others = findings(loop)
+    assert first.kind == "no optimizer"
+    assert {"`critic.weight`", "`critic.bias`"} <= set(first.text.split(" get ")[0].split(" and "))
+    assert [found.kind for found in others] == ["no gradient"]
+
+
 @pytest.mark.parametrize("clips", [False, True])
 def test_gradients_that_nobody_zeroes(clips: bool) -> None:
     def loop() -> None:

@@ -13,6 +13,7 @@ from types import FrameType
 
 from ..._core import AccumulateGrad, Node, Site, Tensor, live_tensors
 from ...autograd.errors import GraphFreedError, InplaceError
+from ..model.records import Write
 from ..model.walk import walk
 from ..program.frames import scopes_of, user_frames
 from ..program.loops import Loop, assigned_at, loops_around
@@ -65,21 +66,38 @@ def _tell_repair(
     path = _path_to(error.node, roots)
     if not path or error.freed_at is None:
         return
-    retain = f"retain the graph: retain_graph=True at {_line(error.freed_at)}"
-    if keeps_graph:
-        retain += " (here it comes too late: it is the earlier call that frees)"
+    written = _written_since(error.node, path)
+    error._may_be_retained = written is None
+    if written is None:
+        retain = f", or retain the graph: retain_graph=True at {_line(error.freed_at)}"
+        if keeps_graph:
+            retain += " (here it comes too late: it is the earlier call that frees)"
+    else:
+        retain = (
+            f"; retain_graph=True would not help, as {written.op} at {_line(written.site)} has written to a leaf of "
+            "that graph since"
+        )
     frames = user_frames(sys._getframe())
     if path[0]._sequence_nr() == error._youngest:
         name = _names_of(path[:1], frames).get(path[0])
         error.advice = (
-            f"{_called(name, 'the value')} was run backward before: compute it again before each backward, or {retain}"
+            f"{_called(name, 'the value')} was run backward before: compute it again before each backward{retain}"
         )
         return
     user, shared, name = _entrance(path, error, frames)
     error.shared_at, error.shared_name = shared.made_at, name
     error.used_at = user.made_at if user else None
     error._may_be_detached = _have_history_without(shared, roots, inputs, began)
-    error.advice = f"{_repair(error, frames)}, or {retain}"
+    error.advice = _repair(error, frames) + retain
+
+
+def _written_since(freed: Node, path: list[Node]) -> Write | None:
+    """A write, as an optimizer's step is, to a leaf of the freed part since: had it been retained, it were stale."""
+    serial = freed.released.serial if freed.released else 0
+    top = next((node for node in path if node.released is not None and node.released.serial == serial), freed)
+    leaves = (node.variable for node in walk([top]) if isinstance(node, AccumulateGrad))
+    writes = (leaf._last_write for leaf in leaves if leaf is not None)
+    return next((write for write in writes if write is not None and write.serial > serial), None)
 
 
 def _path_to(target: Node, roots: tuple[Node, ...]) -> list[Node]:

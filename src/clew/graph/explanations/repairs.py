@@ -64,7 +64,7 @@ def _is_beside(one: Site | None, made: Site) -> bool:
 
 def _retain(error: Any) -> Repair | None:
     """The call that freed the graph keeps it."""
-    if error.freed_at is None or error.freed_by != "backward":
+    if error.freed_at is None or error.freed_by != "backward" or not error._may_be_retained:
         return None
     return replaced(error.freed_at.file, error.freed_at.line, re.compile(r"\.backward\((.*)\)"), _with_retain_graph)
 

@@ -71,11 +71,14 @@ class Observer:
         self.stop()
 
     def findings(self) -> list[Finding]:
-        """What was found so far, in the order of the lines."""
+        """What was found so far, in the order of the lines; but first what is in no optimizer.
+
+        Where an optimizer was given another model's parameters by mistake, that these get no gradient follows from it.
+        """
         found = [finding for steps in self._steps.values() for finding in steps.findings()]
         made = [(steps.kind, steps.made_at) for steps in self._steps.values()]
         found += self._passes.findings(self._optimized, made)
-        return sorted(found, key=lambda one: (one.place.file, one.place.line) if one.place else ("", 0))
+        return sorted(found, key=_order)
 
     def _before_backward(self, roots: tuple[Any, ...]) -> None:
         for steps in self._steps.values():
@@ -95,6 +98,7 @@ class Observer:
     def _after_backward(self, roots: tuple[Any, ...], release: Release | None) -> None:
         for steps in self._steps.values():
             self._guard(steps.after_backward)
+        self._guard(self._passes.note_end)
 
     def _after_step(self, optimizer: Any, state_before: int) -> None:
         steps = self._steps.get(id(optimizer))
@@ -111,3 +115,7 @@ class Observer:
         except Exception as error:
             self.failure = repr(error)
             self.stop()
+
+
+def _order(one: Finding) -> tuple[bool, str, int]:
+    return one.kind != "no optimizer", one.place.file if one.place else "", one.place.line if one.place else 0

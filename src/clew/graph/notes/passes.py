@@ -29,16 +29,18 @@ class _Reached:
     def __init__(self, parameter: Any, place: Place) -> None:
         self.parameter = weakref.ref(parameter)
         self.place = place
-        self.passes = 0
-        self.is_behind = False  # an optimized parameter is used later: this one is no part of a fixed loss
+        self.passes = 0  # that have left a gradient in it
         self.name: str | None = None
-        self.model: str | None = None  # the outermost module that has it
         self.has_moved = False
         self._first = _value(parameter)
 
     def note(self, parameter: Any) -> None:
-        self.passes += 1
         self.has_moved |= _value(parameter) != self._first
+
+    def note_gradient(self) -> None:
+        """The backward has ended; ``autograd.grad`` leaves nothing behind."""
+        parameter = self.parameter()
+        self.passes += parameter is not None and parameter.grad is not None
 
 
 class Passes:
@@ -47,6 +49,7 @@ class Passes:
     def __init__(self) -> None:
         self.relus = Relus()
         self._reached: dict[int, _Reached] = {}
+        self._running: list[_Reached] = []  # those that the backward which runs goes to
         self._leaf_losses: dict[Place, int] = {}
         self._without_create_graph: dict[Place, str] = {}
         self._searches = 0
@@ -60,31 +63,25 @@ class Passes:
         nodes = list(nearest(list(roots), _MOST_NODES))
         for node in nodes[:_NEAR_THE_LOSS]:
             self._note_missing_history(node, frames)
-        self._note_parameters(nodes, place, optimized)
+        self._running = [self._reach(parameter, place) for parameter in _parameters_of(nodes)]
         for node in nodes:
             if not isinstance(node, _core.AccumulateGrad) and node.op == "relu":
                 self.relus.note(node)
         if optimized:
             self._name(frames, optimized)
 
-    def _note_parameters(self, nodes: list[Any], place: Place, optimized: set[int]) -> None:
-        used: dict[int, tuple[Any, int]] = {}  # a parameter, and when it was last used
-        for node in nodes:
-            for below, _ in node.next_functions:
-                parameter = below.variable if isinstance(below, _core.AccumulateGrad) else None
-                if is_parameter(parameter):
-                    _, before = used.get(id(parameter), (None, 0))
-                    used[id(parameter)] = parameter, max(before, node._sequence_nr())
-        latest = max((when for key, (_, when) in used.items() if key in optimized), default=0)
-        for parameter, when in used.values():
-            self._reach(parameter, place, when < latest)
+    def note_end(self) -> None:
+        """A backward has ended."""
+        for one in self._running:
+            one.note_gradient()
+        self._running = []
 
-    def _reach(self, parameter: Any, place: Place, is_behind: bool) -> None:
+    def _reach(self, parameter: Any, place: Place) -> _Reached:
         known = self._reached.get(id(parameter))
         if known is None or known.parameter() is not parameter:
             known = self._reached[id(parameter)] = _Reached(parameter, place)
         known.note(parameter)
-        known.is_behind |= is_behind
+        return known
 
     def _name(self, frames: list[Any], optimized: set[int]) -> None:
         unnamed = [one for one in self._reached.values() if one.name is None]
@@ -92,9 +89,7 @@ class Passes:
             self._searches += 1
             found = names_of([one.parameter() for one in unnamed], frames)
             for one in unnamed:
-                one.name = name = found.tensors.get(id(one.parameter()))
-                within = [path for path in found.modules if name and name.startswith(f"{path}.")]
-                one.model = min(within, key=len, default=None)
+                one.name = found.tensors.get(id(one.parameter()))
 
     def _note_missing_history(self, node: Any, frames: list[Any]) -> None:
         """A term without a graph that was computed from a gradient, as a penalty is: the loss's line names it."""
@@ -136,11 +131,8 @@ class Passes:
 
     def _in_no_optimizer(self, optimized: set[int], made: tuple[tuple[str, Place], ...]) -> Iterator[Finding]:
         found: dict[Place, list[str]] = {}
-        models = {one.model for key, one in self._reached.items() if key in optimized and one.model}
         for key, one in self._reached.items():
-            if key in optimized or one.passes < _FEWEST_PASSES or not one.name or one.has_moved:
-                continue
-            if one.is_behind or one.model in models:
+            if key not in optimized and one.passes >= _FEWEST_PASSES and one.name and not one.has_moved:
                 found.setdefault(one.place, []).append(one.name)
         where = f" (at {made[0][1].short})" if len(made) == 1 else ""
         for place, names in found.items():
@@ -148,9 +140,16 @@ class Passes:
                 "no optimizer",
                 place,
                 f"{listed(names)} get gradients and never change: they are in no optimizer that steps",
-                f"give them to an optimizer{where}, or set requires_grad_(False) and save the time",
+                f"give them to an optimizer{where}, or, if they are to stay as they are, set requires_grad_(False) and "
+                "save the time",
                 made,
             )
+
+
+def _parameters_of(nodes: Sequence[Any]) -> list[Any]:
+    leaves = (below for node in nodes for below, _ in node.next_functions if isinstance(below, _core.AccumulateGrad))
+    found = {id(leaf.variable): leaf.variable for leaf in leaves}
+    return [variable for variable in found.values() if is_parameter(variable)]
 
 
 def _value(parameter: Any) -> tuple[int, float]:

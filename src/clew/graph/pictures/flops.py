@@ -76,14 +76,23 @@ def _attention(shapes: _Shapes) -> float | None:
     return None if not query or not key else 4 * math.prod(query) * key[-2]
 
 
-def _lstm_cell(shapes: _Shapes) -> float | None:
+def _recurrent(shapes: _Shapes) -> float | None:
+    """Of a cell, or of all steps of a layer in one direction: the products with both weights, as PyTorch counts."""
     data, weight = shapes.of("input", 0), shapes.of("w_hh", 4)
     if not data or not weight:
         return None
     return 2 * math.prod(data[:-1]) * weight[0] * (data[-1] + weight[1])
 
 
+def _nothing(_: _Shapes) -> float:
+    return 0.0
+
+
+_LOOKUPS = ("embedding", "_index", "gather", "index_select", "masked_select", "take")
+_COPIES = ("_cat", "stack", "clone", "repeat", "flip", "roll", "_constant_pad_nd", "where", "masked_fill", "scatter")
+
 _RULES: dict[str, Callable[[_Shapes], float | None]] = {
+    **dict.fromkeys((*_LOOKUPS, *_COPIES), _nothing),
     "mm": _product("self", "mat2", 0),
     "bmm": _product("self", "mat2", 0),
     "mv": _product("self", "vec", 0),
@@ -93,5 +102,6 @@ _RULES: dict[str, Callable[[_Shapes], float | None]] = {
     "baddbmm": _product("batch1", "batch2", 1),
     "convolution": _convolution,
     "_flash_attention": _attention,
-    "_lstm_cell": _lstm_cell,
+    "_lstm_cell": _recurrent,
+    "_recurrent_layer": _recurrent,
 }
