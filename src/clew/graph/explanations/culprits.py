@@ -11,9 +11,9 @@ import sys
 from collections import deque
 from types import FrameType
 
-from ..._core import AccumulateGrad, Node, Site, Tensor, live_tensors
+from ..._core import AccumulateGrad, Node, Tensor, live_tensors
 from ...autograd.errors import GraphFreedError, InplaceError
-from ..model.records import Write
+from ..model.records import Site, Write
 from ..model.walk import walk
 from ..program.frames import scopes_of, user_frames
 from ..program.loops import Loop, assigned_at, loops_around
