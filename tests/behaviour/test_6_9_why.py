@@ -48,9 +48,9 @@ def test_why_tells_counts_variants_and_lines() -> None:
             function(clew.ones(2), False)
             function(clew.ones(2), True)
     first, kept, variant, times, reason = function.why().splitlines()
-    assert first == "printed: 3 hits, 5 misses, 1 variants"
-    assert kept == f"  {function.bytes} bytes are kept"
-    assert variant.startswith("  variant: 1 steps, ")
+    assert first == "printed: 3 hits, 5 misses, 1 variant"
+    assert kept.startswith(f"  {function.bytes} bytes are kept; ")
+    assert variant.startswith("  variant: 1 step, ")
     assert variant.endswith("; 3 hits, 0 misses")
     assert times.startswith("    recorded in ")
     line = printed.__code__.co_firstlineno + 2

@@ -80,15 +80,17 @@ def test_totals_count_nodes_and_bytes(xray: Run) -> None:
     ).stdout
     assert "nodes built                       7, those of leaves included" in out
     assert "bytes saved by nodes              5.0 KiB" in out
-    assert "freed by backward                 what 1 node saved, 1.0 KiB: 1.0 KiB released to the allocator" in out
-    assert "released with the last reference  what 1 node saved, 1.0 KiB: 1.0 KiB released to the allocator" in out
+    assert "freed by backward                 1.0 KiB that 1 node saved: 1.0 KiB released to the allocator" in out
+    assert "released with the last reference  1.0 KiB that 1 node saved: 1.0 KiB released to the allocator" in out
     assert "still held                        3 nodes and 1 leaf, 3.0 KiB saved" in out
-    assert "by kept[0] … kept[2] (3 tensors): 3 nodes, 3.0 KiB saved, created at train.py:5 in <module>" in out
+    assert holders(out) == [
+        "by kept[0] … kept[2] (3 tensors): 3 nodes, 3.0 KiB saved, created at train.py:5 in <module>"
+    ]
 
 
 def test_the_peak_is_that_of_the_scripts_tensors(xray: Run) -> None:
-    assert "peak of all tensors               0 B\n" in xray("print(1)").stdout
-    assert "peak of all tensors               4.0 KiB\n" in xray("import clew\nx = clew.ones(1024)").stdout
+    assert "peak of all tensors               0 B, graph metadata not included\n" in xray("print(1)").stdout
+    assert "peak of all tensors               4.0 KiB, graph" in xray("import clew\nx = clew.ones(1024)").stdout
 
 
 def test_who_holds(xray: Run) -> None:
@@ -103,16 +105,18 @@ def test_who_holds(xray: Run) -> None:
             hidden = x.tanh()
             return lambda: hidden
         look = make()
+        print(look().grad_fn.nbytes)
         """
     ).stdout
-    assert "by trainer.best['loss']: 1 node, 1.0 KiB saved, created at train.py:5 in <module>" in out
-    assert "by look:hidden: 1 node, 1.0 KiB saved, created at train.py:7 in make" in out
+    assert "by trainer.best['loss']: 1 node, 1.0 KiB saved, created at train.py:5 in <module>" in holders(out)
+    assert "by look:hidden: 1 node, 1.0 KiB saved, created at train.py:7 in make" in holders(out)
+    assert f"by look:hidden: 1 node, 1.0 KiB saved, {out.split()[0]} B of graph metadata, created" in out
 
 
 def holders(out: str) -> list[str]:
-    """The lines below the total."""
+    """The lines below the total, without the bytes of graph metadata."""
     below = out.split("\n  still held  ")[1].split("\n\n")[0].splitlines()[1:]
-    return [line.strip() for line in below]
+    return [re.sub(r", [\d.,]+ (B|KiB) of graph metadata", "", line.strip()) for line in below]
 
 
 def test_a_leaf_is_held_by_nobody_but_itself(xray: Run) -> None:
@@ -124,8 +128,8 @@ def test_a_leaf_is_held_by_nobody_but_itself(xray: Run) -> None:
         (x * x).sum().backward()
         """
     ).stdout
-    assert "still held by `x`" in out
-    assert "of what was dropped, `x` still has the memory" in out
+    assert "by backward() at train.py:3, still referenced by `x`\n" in out  # the slot
+    assert "\nstill referenced by `x`\n" in out  # the totals
     assert "still held                        0 nodes and 1 leaf, 0 B saved" in out
     assert holders(out) == []
 
@@ -227,14 +231,38 @@ def test_no_backward(xray: Run) -> None:
 
 def test_a_script_that_ran_on_pytorch_is_told_so(xray: Run, tmp_path: Path) -> None:
     (tmp_path / "torch.py").write_text("")
-    assert "PyTorch, whose graphs clew does not see" in xray("import torch").stdout
+    out = xray("import torch").stdout
+    assert "PyTorch, whose graphs clew does not see" in out
+    assert "totals" not in out
     assert "PyTorch" not in xray("import torch", options=("--as-torch",)).stdout
 
 
 def test_only_one_backward(xray: Run) -> None:
     out = xray("import clew\nclew.ones(2, requires_grad=True).exp().sum().backward()").stdout
     assert "The only backward called from train.py:2" in out
-    assert "there was one backward only" in out
+    assert "Others:" not in out
+    assert "── from the script's start until the end of this backward: " in out
+    assert "── the step" not in out
+    assert "train.py:2 called backward once, so there is no step" in out
+
+
+def test_a_line_of_several_that_call_backward(xray: Run, tmp_path: Path) -> None:
+    script = """
+        import clew
+        x = clew.ones(2, requires_grad=True)
+        for _ in range(2):
+            x.exp().sum().backward()
+        x.tanh().sum().backward()
+        """
+    out = xray(script, options=("--html", "report.html")).stdout
+    assert "The only backward called from train.py:5" in out
+    assert "Others: 2 from train.py:4; --at train.py:4 shows the graph of that line" in out
+    assert "1 backward pass at train.py:5, 2 at other lines" in (tmp_path / "report.html").read_text()
+
+
+def test_a_backward_that_was_shown_node_by_node_is_not_timed(xray: Run) -> None:
+    out = xray("import clew\nclew.ones(2, requires_grad=True).exp().sum().backward()", options=("--step",)).stdout
+    assert re.search(r"^  backward +not timed: it was shown node by node$", out, re.MULTILINE)
 
 
 def test_an_error_of_ours_ends_the_script_and_the_report_is_there(xray: Run) -> None:

@@ -163,7 +163,7 @@ def test_a_parameter_is_not_freed() -> None:
     assert (mat2.state, mat2.fate, mat2.still_held_by) == ("freed", "dropped", ("model.2.weight",))
     text = str(told)
     assert "reference dropped by backward() at test_account.py" in text
-    assert "still held by `model.2.weight`" in text
+    assert "still referenced by `model.2.weight`" in text
     assert set(told.totals.still_held_by) >= {"out", "model.2.weight"}
     assert told.totals.dropped_bytes == 8 * 2 * 4 + 3 * 2 * 4
 
@@ -177,7 +177,7 @@ def test_each_that_still_has_the_memory_is_named_at_the_node_as_in_the_totals() 
     told = clew.explain(loss)
     assert [slot.still_held_by for node in told.nodes for slot in node.saved] == [("y", "row")]
     assert told.totals.still_held_by == ("y", "row")
-    assert "still held by `y` and `row`" in str(told)
+    assert "still referenced by `y` and `row`" in str(told)
     assert row.numel() == 100
 
 

@@ -112,9 +112,13 @@ def kept_graphs(
         )
 
 
-def growing(found: GrowthWarning) -> Finding:
-    """A warning of the watch as a finding."""
-    return Finding("kept graphs", found.made_at, found.text, found.advice, collected(found.path, found.made_at))
+def growing(found: GrowthWarning, held: Iterable[Held]) -> Finding:
+    """A warning of the watch as a finding, with what there is of it when the script has ended."""
+    group = [one for one in held if (one.made_at, one.container.removesuffix("[]")) == (found.made_at, found.path)]
+    nodes, nbytes = sum(one.nodes for one in group), sum(one.node_bytes + one.saved_bytes for one in group)
+    at_the_end = f"; at the end of the script {counted(nodes, 'node')}, {bytes_text(nbytes)}" if nodes else ""
+    text = f"{found.text}{at_the_end}"
+    return Finding("kept graphs", found.made_at, text, found.advice, collected(found.path, found.made_at))
 
 
 def collected(path: str | None, made: Place | None) -> tuple[tuple[str, Place], ...]:

@@ -12,7 +12,6 @@ from ..graph.page import Page, curve, excerpts, table
 from . import replays
 from . import report as text
 from .error_page import error_section, with_code
-from .held import growing
 
 if TYPE_CHECKING:
     from ..graph.notes.finding import Finding
@@ -27,7 +26,7 @@ def page(report: Report) -> Page:
     made = Page(f"clew xray {os.path.basename(report.script)}", _subtitle(report))
     if report.error is not None:
         made.add("Error", error_section(report.error))
-    if notes := [*report.notes, *map(growing, report.growth)]:
+    if notes := text.notes_of(report):
         made.add(f"Notes ({len(notes)})", _notes(notes))
     if pictures := _pictures(report):
         made.add_graphs(pictures)
@@ -55,7 +54,9 @@ def _subtitle(report: Report) -> str:
     if report.chosen is None:
         return ""
     passes = "backward pass" if report.chosen.count == 1 else "backward passes"
-    return f"{report.chosen.count:,} {passes} at {report.chosen.place.short}"
+    elsewhere = sum(one.count for one in report.passes if one is not report.chosen)
+    others = f", {elsewhere:,} at other lines" if elsewhere else ""
+    return f"{report.chosen.count:,} {passes} at {report.chosen.place.short}{others}"
 
 
 def _notes(notes: Sequence[Finding]) -> str:
@@ -74,7 +75,7 @@ def _summary(report: Report) -> str:
     parts = ["<h2>Totals of the run</h2>", table(("what", "how much"), text.totals_rows(report))]
     if holders := text.holder_rows(report):
         parts += ["<h2>Who still holds a graph</h2>", table(("variable", "holds", "created at"), holders[:50])]
-    if report.chosen is not None:
+    if report.chosen is not None and not report.tests:
         title, rows_of_step, how = text.step_rows(report.chosen)
         parts += [
             f"<h2>{html.escape(title[0].upper() + title[1:])}</h2>",
@@ -83,9 +84,9 @@ def _summary(report: Report) -> str:
         parts.append(f"<p>{html.escape(how)}</p>")
         if hint := replays.hint(report.chosen, text.typical(report.chosen)[0]):
             parts.append(f"<p>{html.escape(hint[0].upper() + hint[1:])}</p>")
-        if report.chosen.explanation is not None:
-            told = html.escape(str(report.chosen.explanation))
-            parts.append(f"<details><summary>The graph as text</summary><pre>{told}</pre></details>")
+    if report.chosen is not None and report.chosen.explanation is not None:
+        told = html.escape(str(report.chosen.explanation))
+        parts.append(f"<details><summary>The graph as text</summary><pre>{told}</pre></details>")
     if report.replays:
         parts.append("<h2>Replays</h2>")
     for one in report.replays:
@@ -99,7 +100,14 @@ def _growth(report: Report) -> str:
     if report.curve.count > 1:
         ends = ("the first backward", f"backward {report.curve.count:,}")
         parts.append(curve("Nodes alive after each backward", report.curve.nodes, ends))
-        parts.append(curve("Bytes of tensors alive after each backward", report.curve.nbytes, ends, unit="bytes"))
+        parts.append(
+            curve(
+                "Bytes of tensors alive after each backward, graph metadata not included",
+                report.curve.nbytes,
+                ends,
+                unit="bytes",
+            )
+        )
     if not report.growth:
         return "".join([*parts, "<p>No line held the graphs of more and more iterations.</p>"])
     rows = [

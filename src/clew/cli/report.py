@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING
 from ..graph.explanations.text import render
 from ..graph.model.wording import as_ascii, bytes_text, counted, freed_text
 from . import per_test, replays
-from .held import grouped
+from .held import grouped, growing
 from .output import drop_the_rest, flush
 from .recorder import Backward, Step
 
 if TYPE_CHECKING:
+    from ..graph.notes.finding import Finding
     from .held import Held
     from .xray import Report
 
 _WIDTH = 100
 _MOST_HOLDERS = 10
+_MOST_LINES = 3  # that called backward, beside the one that is shown
 _COLOURS = {
     r"● #\d+ ([\w.]+ · \w+: )?\w+": "bold",
     r"○ #\d+ leaf [\w.\[\]']*": "green",
@@ -67,16 +69,23 @@ def as_text(report: Report) -> str:
     if report.error is not None:
         message = str(report.error).replace("\n", "\n  ")
         parts.append(f"The script ended in {type(report.error).__name__}:\n  {message}")
-    if report.notes or report.growth:
-        parts.append("\n".join([_rule("notes"), *(f"  {found}" for found in (*report.notes, *report.growth))]))
+    if notes := notes_of(report):
+        parts.append("\n".join([_rule("notes"), *(f"  {found}" for found in notes)]))
     if report.tests:
         parts.append("\n".join([_rule("tests"), *per_test.lines(report.tests)]))
-    parts += [_graph(report), _totals(report)]
-    if report.chosen is not None:
+    parts.append(_graph(report))
+    if report.counters["nodes_built"] or not _told_of_pytorch():
+        parts.append(_totals(report))
+    if report.chosen is not None and not report.tests:
         parts.append(_step(report.chosen))
     if report.replays:
         parts.append("\n".join([_rule("replays"), *replays.lines(report.replays)]))
     return "\n\n".join(parts)
+
+
+def notes_of(report: Report) -> list[Finding]:
+    """What raises no error but is usually a bug."""
+    return [*report.notes, *(growing(found, report.held) for found in report.growth)]
 
 
 def _rule(title: str) -> str:
@@ -92,7 +101,18 @@ def _graph(report: Report) -> str:
         return "No backward happened: neither backward() nor autograd.grad() came to an end." + _told_of_pytorch()
     which = f"The last of {chosen.count:,} backward passes" if chosen.count > 1 else "The only backward"
     source = f": {chosen.place.source}" if chosen.place.source else ""
-    return f"{which} called from {chosen.place}{source}\n{render(chosen.explanation)}"
+    return f"{which} called from {chosen.place}{source}\n{_of_other_lines(report)}{render(chosen.explanation)}"
+
+
+def _of_other_lines(report: Report) -> str:
+    """Where backward was called, too, and how to see that."""
+    others = [one for one in report.passes if one is not report.chosen]
+    if not others:
+        return ""
+    places = [f"{one.count:,} from {one.place.short}" for one in others[:_MOST_LINES]]
+    if len(others) > _MOST_LINES:
+        places.append(f"{sum(one.count for one in others[_MOST_LINES:]):,} from other lines")
+    return f"Others: {', '.join(places)}; --at {others[0].place.short} shows the graph of that line\n"
 
 
 def _told_of_pytorch() -> str:
@@ -112,7 +132,7 @@ def totals_rows(report: Report) -> list[tuple[str, str]]:
     return [
         ("nodes built", f"{counters['nodes_built']:,}, those of leaves included"),
         ("bytes saved by nodes", bytes_text(counters["bytes_saved"])),
-        ("peak of all tensors", bytes_text(report.peak_bytes)),
+        ("peak of all tensors", f"{bytes_text(report.peak_bytes)}, graph metadata not included"),
         ("freed by backward", _freed(counters, "backward")),
         ("released with the last reference", _freed(counters, "scope")),
         ("still held", f"{alive}, {bytes_text(held_bytes)} saved"),
@@ -144,7 +164,7 @@ def _totals(report: Report) -> str:
 def _freed(counters: Mapping[str, int], how: str) -> str:
     nodes, nbytes = counters[f"nodes_freed_by_{how}"], counters[f"bytes_freed_by_{how}"]
     released = counters[f"bytes_released_by_{how}"]
-    told = f"what {counted(nodes, 'node')} saved, {bytes_text(nbytes)}"
+    told = f"{bytes_text(nbytes)} that {counted(nodes, 'node')} saved"
     return f"{told}: {freed_text(nbytes, released)}" if nbytes else told
 
 
@@ -152,20 +172,28 @@ def _holder(group: Sequence[Held]) -> tuple[str, str, str]:
     first, last = group[0], group[-1]
     path = first.path if len(group) == 1 else f"{first.path} … {last.path} ({len(group):,} tensors)"
     nodes, saved = sum(one.nodes for one in group), sum(one.saved_bytes for one in group)
-    much = f"{counted(nodes, 'node')}, {bytes_text(saved)} saved" if nodes else "part of the graphs of those above"
+    own = bytes_text(sum(one.node_bytes for one in group))
+    much = f"{counted(nodes, 'node')}, {bytes_text(saved)} saved, {own} of graph metadata"
+    if not nodes:
+        much = "part of the graphs of those above"
     return path, much, str(first.made_at or "")
 
 
 def step_rows(chosen: Backward) -> tuple[str, list[tuple[str, str, str]], str]:
-    """A title, where the time of a step goes (what, its share, milliseconds), and which steps that is the mean of."""
+    """A title, where the time of a step goes (what, its share, milliseconds), and which steps that is the mean of.
+
+    Where a line called backward once there is no step: all the time until then is told, the script's imports included.
+    """
     mean, how = typical(chosen)
+    of = "the step" if chosen.steps else "from the script's start until the end of this backward"
+    took = _share(mean.backward, mean.wall) if mean.backward else ("", "not timed: it was shown node by node")
     rows = [
         ("building the graph", *_share(mean.recording, mean.wall)),
         ("forward kernels", *_share(mean.forward_kernels, mean.wall)),
-        ("backward", *_share(mean.backward, mean.wall)),
-        ("elsewhere: Python, optimizer", *_share(mean.elsewhere, mean.wall)),
+        ("backward", *took),
+        (f"elsewhere: {'' if chosen.steps else 'imports, '}Python, optimizer", *_share(mean.elsewhere, mean.wall)),
     ]
-    title = f"the step: {mean.wall / 1e6:.3f} ms, {counted(mean.operations, 'operation')}"
+    title = f"{of}: {mean.wall / 1e6:.3f} ms, {counted(mean.operations, 'operation')}"
     return title, rows, f"{how}; the report's own time is left out"
 
 
@@ -182,7 +210,7 @@ def typical(chosen: Backward) -> tuple[Step, str]:
     """The mean of the middle half of the steps: an evaluation between two of them does not count as a step."""
     if not chosen.steps:
         assert chosen.since_start is not None
-        return chosen.since_start, "there was one backward only: this is the time from the script's start until its end"
+        return chosen.since_start, f"{chosen.place.short} called backward once, so there is no step to take the time of"
     ordered = sorted(chosen.steps, key=lambda step: step.wall)
     quarter = len(ordered) // 4
     middle = ordered[quarter : len(ordered) - quarter]

@@ -143,7 +143,7 @@ class Compiled(_core.CompiledFunction):
             >>> double = clew.compile(lambda x: x * 2)
             >>> _ = double(clew.ones(2))
             >>> print(double.why().splitlines()[0])
-            <lambda>: 0 hits, 1 misses, 1 variants
+            <lambda>: 0 hits, 1 miss, 1 variant
         """
         from .report import report
 

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..graph.model.wording import counted
+
 if TYPE_CHECKING:
     from .compiled import Compiled
 
@@ -27,8 +29,8 @@ class _Variant:
     """The shortest of the first 16 replays; 0: there was none."""
 
     def lines(self) -> list[str]:
-        read = f"{self.steps} steps, {self.witnesses} witnesses of Python"
-        counts = f"{self.hits} hits, {self.misses} misses"
+        read = f"{counted(self.steps, 'step')}, {counted(self.witnesses, 'witness')} of Python"
+        counts = _counts(self.hits, self.misses)
         took = f"recorded in {_time(self.recording)}, planned in {_time(self.planning)}"
         lines = [f"  variant: {read}; {counts}", f"    {took}{self._gain()}"]
         return [*lines, f"    last miss: it {self.last_miss}"] if self.last_miss else lines
@@ -46,9 +48,9 @@ class _Variant:
 
 def report(function: Compiled, name: str) -> str:
     """Counts, variants, why calls ran as Python."""
-    lines = [f"{name}: {function.hits} hits, {function.misses} misses, {function.variants} variants"]
+    lines = [f"{name}: {_counts(function.hits, function.misses)}, {counted(function.variants, 'variant')}"]
     if function.variants:
-        lines.append(f"  {function.bytes} bytes are kept")
+        lines.append(f"  {function.bytes} bytes are kept; a witness is what Python read, compared before each replay")
     for one in function._describe():
         lines += _Variant(*one).lines()
     lines += [f"  {text}" for text in function.code]
@@ -56,6 +58,10 @@ def report(function: Compiled, name: str) -> str:
         lines.append(f"  checked: {function._checked} calls, each step gave the bits of the function itself")
     lines += [f"  {'stays eager' if eager else 'ran eagerly'}: it {text}" for text, eager in function._reasons()]
     return "\n".join(lines)
+
+
+def _counts(hits: int, misses: int) -> str:
+    return f"{counted(hits, 'hit')}, {counted(misses, 'miss')}"
 
 
 def _time(nanoseconds: int) -> str:

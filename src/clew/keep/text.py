@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .._core import Tensor
+from ..graph.model.wording import counted
 
 if TYPE_CHECKING:
     from .program import Program
@@ -18,7 +19,7 @@ def listing(program: Program, names: dict[str, Tensor]) -> str:
     inputs, steps = program.inputs, program.steps
     numbers = {reg: repr(value.item()) for reg, value in program._core.constants() if value.numel() == 1}
     reads = sum(step.op.startswith("read.") for step in steps)
-    lines = [f"program: {_count(len(inputs), 'input')}, {_count(len(steps), 'step')}, {_count(reads, 'witness', 'es')}"]
+    lines = [f"program: {counted(len(inputs), 'input')}, {counted(len(steps), 'step')}, {counted(reads, 'witness')}"]
     for one in inputs:
         what = f".grad of {known.get(id(one.tensor), 'an input')}" if one.grad_of else known.get(id(one.tensor), "")
         lines.append(f"  %{one.value} = input {_typed(values.registers[one.value])} {what}".rstrip())
@@ -46,7 +47,3 @@ def _line(step: Step, registers: list[tuple[Any, ...]], register_of: list[int], 
 def _typed(register: tuple[Any, ...]) -> str:
     _, shape, dtype, begin, end, _ = register
     return f"{dtype}{list(shape)} {end - begin} B"
-
-
-def _count(number: int, what: str, ending: str = "s") -> str:
-    return f"{number} {what}{'' if number == 1 else ending}"

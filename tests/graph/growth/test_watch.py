@@ -106,7 +106,7 @@ def test_text() -> None:
     )
     assert f"the graphs of {told.iterations} iterations ({told.nodes} nodes, " in str(told)
     assert "leaks.py:" in str(told)
-    assert " in running_loss made" in str(told)
+    assert " in running_loss. To do: " in str(told)
     assert ".item()" in str(told)
 
 

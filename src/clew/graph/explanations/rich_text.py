@@ -90,7 +90,7 @@ def totals_rows(told: Explanation) -> list[tuple[str, str, str, str]]:
         by = "; ".join(map(str, totals.releases))
         rows.append(("freed", f"{totals.freed:,}", bytes_text(totals.freed_bytes), by))
         if totals.freed_bytes > totals.released_bytes:
-            names = names_text(totals.still_held_by) if totals.still_held_by else "others had them"
+            names = names_text(totals.still_held_by) if totals.still_held_by else "elsewhere"
             rows.append(("  to the allocator", "", bytes_text(totals.released_bytes), ""))
-            rows.append(("  only dropped", "", bytes_text(totals.freed_bytes - totals.released_bytes), names))
+            rows.append(("  still referenced", "", bytes_text(totals.freed_bytes - totals.released_bytes), names))
     return rows

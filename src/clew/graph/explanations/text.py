@@ -8,7 +8,7 @@ from .explanation import Explanation, GroupRecord, NodeRecord, Note, SavedRecord
 
 SITE_COLUMN = 44
 
-_HELD_BY = {"dropped": "others held it", "elsewhere": "other nodes held it"}
+_REFERENCED = {"dropped": "elsewhere", "elsewhere": "by other nodes"}
 
 
 def render(told: Explanation) -> str:
@@ -59,8 +59,7 @@ def totals_lines(totals: Totals) -> list[str]:
     lines.append("; ".join(states))
     lines += _owners(totals)
     if totals.still_held_by:
-        have = "has" if len(totals.still_held_by) == 1 else "have"
-        lines.append(f"of what was dropped, {names_text(totals.still_held_by)} still {have} the memory")
+        lines.append(f"still referenced by {names_text(totals.still_held_by)}")
     lines += [f"freed by {release}" + source_text(release.place) for release in totals.releases]
     return lines
 
@@ -162,9 +161,9 @@ def _slot(slot: SavedRecord, released: ReleaseRecord | None) -> str:
     if state == "freed" and released is not None:
         state = f"{freed_word(slot.fate)} by {_short(released)}"
         if slot.still_held_by:
-            state += f", still held by {names_text(slot.still_held_by)}"
-        elif slot.fate in _HELD_BY:
-            state += f", {_HELD_BY[slot.fate]}"
+            state += f", still referenced by {names_text(slot.still_held_by)}"
+        elif slot.fate in _REFERENCED:
+            state += f", still referenced {_REFERENCED[slot.fate]}"
     elif state == "packed":
         state = "packed by a hook"
     elif slot.is_stale:

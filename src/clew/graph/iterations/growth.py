@@ -45,7 +45,7 @@ class GrowthWarning(UserWarning, Shown):
         holder = "something that no name leads to" if self.path is None else f"`{self.path}`"
         return (
             f"{holder} holds the graphs of {self.iterations} iterations ({self.nodes} nodes, "
-            f"{bytes_text(self.nbytes)}), and more with each"
+            f"{bytes_text(self.nbytes)}, graph metadata included), and more with each"
         )
 
     @property
@@ -57,5 +57,5 @@ class GrowthWarning(UserWarning, Shown):
     def __str__(self) -> str:
         return (
             f"watch: expected an iteration's graph to go when the iteration ends, but {self.text}. "
-            f"They end in what {self.made_at} made. To do: {self.advice}."
+            f"The line that made them: {self.made_at}. To do: {self.advice}."
         )

@@ -30,10 +30,10 @@ def bytes_text(count: int) -> str:
 def counted(count: int, noun: str) -> str:
     """
     Example:
-        >>> counted(1, "node"), counted(12000, "leaf")
-        ('1 node', '12,000 leaves')
+        >>> counted(1, "node"), counted(12000, "leaf"), counted(2, "miss")
+        ('1 node', '12,000 leaves', '2 misses')
     """
-    plural = noun[:-1] + "ves" if noun.endswith("f") else noun + "s"
+    plural = noun[:-1] + "ves" if noun.endswith("f") else noun + ("es" if noun.endswith("s") else "s")
     return f"{count:,} {noun if count == 1 else plural}"
 
 
@@ -47,17 +47,17 @@ def freed_text(freed: int, released: int, elsewhere: int = 0) -> str:
 
     Example:
         >>> freed_text(2048, 2048), freed_text(12, 0)
-        ('2.0 KiB released to the allocator', '12 B dropped, others have them')
+        ('2.0 KiB released to the allocator', '12 B still referenced elsewhere')
         >>> freed_text(2048 + 12 + 8, 2048, 8)
-        '2.0 KiB released to the allocator, 12 B dropped, others have them, and 8 B dropped, other graphs hold them'
+        '2.0 KiB released to the allocator, 12 B still referenced elsewhere and 8 B still referenced by other graphs'
     """
     dropped = freed - released - elsewhere
     parts = [f"{bytes_text(released)} released to the allocator"] if released or not freed else []
     if dropped:
-        parts.append(f"{bytes_text(dropped)} dropped, others have them")
+        parts.append(f"{bytes_text(dropped)} still referenced elsewhere")
     if elsewhere:
-        parts.append(f"{bytes_text(elsewhere)} dropped, other graphs hold them")
-    return ", ".join(parts[:-1]) + (", and " if len(parts) > 2 else " and " if len(parts) == 2 else "") + parts[-1]
+        parts.append(f"{bytes_text(elsewhere)} still referenced by other graphs")
+    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
 
 
 def freed_word(fate: str) -> str:

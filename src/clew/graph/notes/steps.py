@@ -104,19 +104,21 @@ class Steps:
 
     def findings(self) -> Iterator[Finding]:
         """What all sampled steps have in common."""
-        steps = f"{'all' if self._sampled == self.count else 'those looked at of'} {counted(self.count, 'step')}"
+        steps = f"in all {counted(self.count, 'step')}"
+        if self._sampled < self.count:
+            steps = f"in each step that was looked at ({self._sampled:,} of {self.count:,})"
         if self._sampled >= _FEWEST_STEPS and self._without_names and self._without:
             yield Finding(
                 "no gradient",
                 self._place,
-                f"{listed(self._without_names)} got no gradient before {self.kind}.step(), in {steps}",
+                f"{listed(self._without_names)} got no gradient before {self.kind}.step(), {steps}",
                 "use what they compute in the loss (was it detached, or made in no_grad?), or leave them out",
             )
         if self._sampled >= _FEWEST_STEPS and self._zero_rates:
             yield Finding(
                 "zero step",
                 self._place,
-                f"the learning rate of {self.kind} was 0 in {steps}: nothing moves",
+                f"the learning rate of {self.kind} was 0 {steps}: nothing moves",
                 "set lr, or look at the scheduler",
             )
         if self._dirty >= _FEWEST_STEPS - 1 and self._dirty == self._pairs:

@@ -116,8 +116,8 @@ function stateOf(model, moment, item) {
 function freedText(sum) {
   const parts = [];
   if (sum.releasedBytes || !(sum.droppedBytes || sum.elsewhereBytes)) parts.push(`${bytesText(sum.releasedBytes)} released to the allocator`);
-  if (sum.droppedBytes) parts.push(`${bytesText(sum.droppedBytes)} dropped, others have them`);
-  if (sum.elsewhereBytes) parts.push(`${bytesText(sum.elsewhereBytes)} dropped, other graphs hold them`);
+  if (sum.droppedBytes) parts.push(`${bytesText(sum.droppedBytes)} still referenced elsewhere`);
+  if (sum.elsewhereBytes) parts.push(`${bytesText(sum.elsewhereBytes)} still referenced by other graphs`);
   return parts.join("; ");
 }
 
