@@ -57,12 +57,11 @@ struct FlatLoop {
     }
 };
 
-// What is done to the result of a matrix product block by block, while a block is in the cache: before anything is
-// added to it, and once it is there. Blocks are of rows and columns of the result; it may be on several threads.
+// What is done to the result of a matrix product block by block, while a block is in the cache. Blocks are of rows and
+// columns of the result; it may be on several threads.
 class BlockWork {
 public:
     virtual ~BlockWork() = default;
-    virtual void before(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) const = 0;
     virtual void after(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) const = 0;
 };
 struct ProductShape {
@@ -84,6 +83,9 @@ public:
     // Of a product whose result, operand 0, lies row by row.
     virtual std::optional<ProductShape> product() const { return std::nullopt; }
     virtual void run_with(const BlockWork&) const {}
+    // The product with a row added to each row of its result, in place of what was there; null: it can't. Its operands
+    // are as before, and then the row.
+    virtual std::unique_ptr<KernelCall> with_row(char*) const { return nullptr; }
     // Of a copy of one row, operand 1, to each of several that lie one behind the other: the elements of a row.
     virtual std::int64_t repeated_row() const { return 0; }
 };

@@ -14,19 +14,15 @@ public:
     explicit Fusing(Planner& planner) : planner_(planner), uses_(planner.count_uses()) {}
 
     void go() {
-        Call *before = nullptr, *product = nullptr;  // that ran last, with nothing between
+        Call* before = nullptr;  // that ran last, with nothing between
         for (std::size_t step = 0; step < planner_.noted_.size(); ++step) {
             const StepKind kind = planner_.slice_.runs_of[step].kind;
-            if (!planner_.noted_[step].captured && (kind == StepKind::Run || kind == StepKind::Read))
-                before = product = nullptr;
+            if (!planner_.noted_[step].captured && (kind == StepKind::Run || kind == StepKind::Read)) before = nullptr;
             for (Call& call : planner_.noted_[step].calls) {
                 if (!call.runs || call.constant) continue;
-                if (product && fits(*product, call)) {
-                    put_together(before, *product, call);
-                    before = product = nullptr;
-                    continue;
-                }
-                before = std::exchange(product, &call);
+                if (before && is_row_of(*before, call)) add_row(*before, call);
+                if (before && fits(*before, call)) put_together(*before, call);
+                before = &call;
             }
         }
     }
@@ -66,29 +62,33 @@ private:
         });
     }
 
-    void put_together(Call* before, Call& product, Call& after) {
-        Call* const row = before && is_row_of(*before, product, after) ? before : nullptr;
-        write_in_place(row, product, after);
-        std::vector<Reference> references;
-        if (row) references = row->references;
-        references.insert(references.end(), product.references.begin(), product.references.end());
+    void put_together(Call& product, Call& after) {
+        write_in_place(product, after);
+        std::vector<Reference> references = std::move(product.references);
         references.insert(references.end(), after.references.begin(), after.references.end());
         std::unique_ptr<kernels::StripCall> strips(dynamic_cast<kernels::StripCall*>(after.call.release()));
-        after.call = std::make_unique<FusedProduct>(row ? std::move(row->call) : nullptr, std::move(product.call),
-                                                    std::move(strips));
+        after.call = std::make_unique<FusedProduct>(std::move(product.call), std::move(strips));
         after.references = std::move(references);
         product.runs = false;
-        if (row) row->runs = false;
     }
 
-    bool is_row_of(const Call& row, const Call& product, const Call& after) const {
-        const Reference& result = product.references[0];
-        return row.call->repeated_row() == product.call->product()->columns &&
-               row.references[0].memory == result.memory && row.references[0].offset == result.offset &&
-               row.references[1].memory != result.memory &&
-               std::ranges::none_of(after.references, [&](const Reference& one) {
-                   return one.written && one.memory != result.memory && touches(row, one.memory);
-               });
+    bool is_row_of(const Call& row, const Call& product) const {
+        const auto shape = product.call->product();
+        if (!shape || row.call->repeated_row() != shape->columns) return false;
+        const Reference &result = product.references[0], &filled = row.references[0];
+        return filled.memory == result.memory && filled.offset == result.offset && !planner_.is_input(result.memory) &&
+               row.references[1].memory != result.memory && row.call->work() == shape->rows * shape->columns;
+    }
+    void add_row(Call& row, Call& product) {
+        const Reference from = row.references[1];
+        std::unique_ptr<kernels::KernelCall> with_row = product.call->with_row(*from.pointer);
+        if (!with_row) return;
+        product.call = std::move(with_row);
+        product.references.push_back(from);
+        const std::vector<kernels::Operand> operands = product.call->operands();
+        for (std::size_t k = 0; k < operands.size(); ++k) product.references[k].pointer = operands[k].place;
+        row.runs = false;
+        --uses_[static_cast<std::size_t>(row.references[0].memory)];
     }
 
     // Whether the stage that writes reference k reads what was there.
@@ -101,13 +101,13 @@ private:
     }
 
     // Where nobody else needs the result as it is, the product writes it where the strips will put theirs.
-    void write_in_place(Call* row, Call& product, Call& after) const {
+    void write_in_place(Call& product, Call& after) const {
         const int memory = product.references[0].memory;
         const kernels::Strips& strips = static_cast<const kernels::StripCall&>(*after.call).strips();
         const std::vector<Place> places = strips.places();
         int uses = 0, last = 0;
-        for (Call* const call : {row, &product, &after})
-            if (call) uses += static_cast<int>(std::ranges::count(call->references, memory, &Reference::memory));
+        for (Call* const call : {&product, &after})
+            uses += static_cast<int>(std::ranges::count(call->references, memory, &Reference::memory));
         if (uses != uses_[static_cast<std::size_t>(memory)] || !planner_.is_planned(memory) ||
             planner_.wanted_[static_cast<std::size_t>(memory)])
             return;
@@ -121,17 +121,16 @@ private:
             const bool first = std::ranges::find(after.references, to.memory, &Reference::memory) ==
                                after.references.begin() + static_cast<std::ptrdiff_t>(k);
             if (!to.written || !first || places[k].stage < last || planner_.is_input(to.memory) ||
-                touches(product, to.memory) || (row && touches(*row, to.memory)) || reads(after, places, k) ||
+                touches(product, to.memory) || reads(after, places, k) ||
                 !is_dense(strips, places[k], product.call->product()->item))
                 continue;
-            for (Call* const call : {row, &product, &after})
-                if (call)
-                    for (Reference& one : call->references)
-                        if (one.memory == memory) {
-                            one.memory = to.memory;
-                            one.offset = to.offset;
-                            *one.pointer = *to.pointer;
-                        }
+            for (Call* const call : {&product, &after})
+                for (Reference& one : call->references)
+                    if (one.memory == memory) {
+                        one.memory = to.memory;
+                        one.offset = to.offset;
+                        *one.pointer = *to.pointer;
+                    }
             return;
         }
     }

@@ -1,4 +1,4 @@
-"""Row 6.2: a bias and what follows a matrix product are done block by block in a replay; the bits are eager's.
+"""Row 6.2: a product takes its bias from where it lies, and what follows is done block by block; the bits are eager's.
 
 See Note [Products with their surroundings] in core/program/fused_product.h.
 """
@@ -13,6 +13,7 @@ F = clew.nn.functional
 
 pytestmark = pytest.mark.skipif(not _core.records_calls, reason="calls are not recorded on this Python")
 BODIES = {
+    "a bias alone": lambda x, w, b: F.linear(x, w, b),
     "relu": lambda x, w, b: F.relu(F.linear(x, w, b)),
     "in place": lambda x, w, b: F.linear(x, w, b).relu_(),
     "without a bias": lambda x, w, b: F.gelu(x @ w.T),

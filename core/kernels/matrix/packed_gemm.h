@@ -25,6 +25,14 @@ struct PanelsOf {
     const T* last;              // the packed panel that is not full, if there is one
 };
 
+// What is added to the product: the result as it was, or one row for all of its rows, whose row_stride is 0.
+template <class T>
+struct Added {
+    const T* data;
+    int64_t row_stride;  // its columns lie as the result's
+    T factor;            // 0: nothing is read
+};
+
 template <class T>
 struct PackedGemm {
     int64_t rows;     // of a panel of a
@@ -34,8 +42,9 @@ struct PackedGemm {
     using Pack = void (*)(int64_t lines, int64_t k, const T* from, int64_t line_stride, int64_t step, T* to);
     Pack pack_a, pack_b;
 
-    // out (m x n) = alpha * a @ b + beta * out; b's line is 1.
-    void (*product)(int64_t m, int64_t n, int64_t k, PanelsOf<T> a, PanelsOf<T> b, Matrix<T> out, T alpha, T beta);
+    // out (m x n) = alpha * a @ b + added.factor * added; b's line is 1.
+    void (*product)(int64_t m, int64_t n, int64_t k, PanelsOf<T> a, PanelsOf<T> b, Matrix<T> out, T alpha,
+                    Added<T> added);
 };
 
 struct PackedGemmTable {

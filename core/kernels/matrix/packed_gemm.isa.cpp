@@ -33,9 +33,9 @@ struct Pair {
     Index b_step;
 };
 
-// to[i][c] = alpha * (a @ b)[i][c] + beta * to[i][c], for a tile of Rows x Vectors vectors. kSideBySide: a_line is 1.
+// to = alpha * a @ b + added.factor * added, for a tile of Rows x Vectors vectors. kSideBySide: a_line is 1.
 template <class T, int Rows, int Vectors, bool kSideBySide>
-[[gnu::noinline]] void tile(Index k, const Pair<T>& pair, T* to, Index row_stride, T alpha, T beta) {
+[[gnu::noinline]] void tile(Index k, const Pair<T>& pair, T* to, Index row_stride, T alpha, const Added<T>& added) {
     using Vector = typename VectorOf<T>::type;
     using Loose = typename VectorOf<T>::loose;
     const Index a_line = kSideBySide ? 1 : pair.a_line, a_step = pair.a_step, b_step = pair.b_step;
@@ -63,68 +63,73 @@ template <class T, int Rows, int Vectors, bool kSideBySide>
     for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 2
         for (int v = 0; v < Vectors; ++v) {
-            Loose* out = reinterpret_cast<Loose*>(to + r * row_stride + v * kLanes<T>);
             const Vector scaled = sums[r][v] * alpha;
-            *out = beta == 0 ? scaled : scaled + *out * beta;
+            const auto* const more = reinterpret_cast<const Loose*>(added.data + r * added.row_stride + v * kLanes<T>);
+            *reinterpret_cast<Loose*>(to + r * row_stride + v * kLanes<T>) =
+                added.factor == 0 ? scaled : scaled + *more * added.factor;
         }
 }
 
 // The same where the result is smaller than the tile, or its columns don't lie side by side.
 template <class T, int Rows, int Vectors, bool kSideBySide>
-void loose_tile(Index m, Index n, Index k, const Pair<T>& pair, const Matrix<T>& out, T alpha, T beta) {
+void loose_tile(Index m, Index n, Index k, const Pair<T>& pair, const Matrix<T>& out, T alpha, const Added<T>& added) {
     T sums[Rows * kColumns<T>] __attribute__((aligned(64)));
-    tile<T, Rows, Vectors, kSideBySide>(k, pair, sums, kColumns<T>, alpha, T(0));
+    tile<T, Rows, Vectors, kSideBySide>(k, pair, sums, kColumns<T>, alpha, Added<T>{});
     for (Index r = 0; r < m; ++r)
         for (Index c = 0; c < n; ++c) {
             T& to = out.data[r * out.row_stride + c * out.column_stride];
             const T sum = sums[r * kColumns<T> + c];
-            to = beta == 0 ? sum : sum + to * beta;
+            to =
+                added.factor == 0 ? sum : sum + added.data[r * added.row_stride + c * out.column_stride] * added.factor;
         }
 }
 
 template <class T, int Rows, int Vectors, bool kSideBySide = true>
-void any_tile(Index m, Index n, Index k, const Pair<T>& pair, const Matrix<T>& out, T alpha, T beta) {
+void any_tile(Index m, Index n, Index k, const Pair<T>& pair, const Matrix<T>& out, T alpha, const Added<T>& added) {
     if (m == Rows && n == Vectors * kLanes<T> && out.column_stride == 1) {
         // The sums take long enough for it to arrive, and would push it out of the first-level cache.
         for (int r = 0; r < Rows; ++r)
             for (int v = 0; v < Vectors; ++v) __builtin_prefetch(out.data + r * out.row_stride + v * kLanes<T>, 1, 2);
-        tile<T, Rows, Vectors, kSideBySide>(k, pair, out.data, out.row_stride, alpha, beta);
+        tile<T, Rows, Vectors, kSideBySide>(k, pair, out.data, out.row_stride, alpha, added);
     } else
-        loose_tile<T, Rows, Vectors, kSideBySide>(m, n, k, pair, out, alpha, beta);
+        loose_tile<T, Rows, Vectors, kSideBySide>(m, n, k, pair, out, alpha, added);
 }
 
 template <class T, int Vectors>
-void panel(Index m, Index n, Index k, const PanelsOf<T>& a, const T* b, Index b_step, Matrix<T> out, T alpha, T beta) {
+void panel(Index m, Index n, Index k, const PanelsOf<T>& a, const T* b, Index b_step, Matrix<T> out, T alpha,
+           Added<T> added) {
     Pair<T> pair = {a.data, a.line, a.step, b, b_step};
     for (; m >= kRows; m -= kRows) {
         if (a.line == 1)
-            any_tile<T, kRows, Vectors>(kRows, n, k, pair, out, alpha, beta);
+            any_tile<T, kRows, Vectors>(kRows, n, k, pair, out, alpha, added);
         else
-            any_tile<T, kRows, Vectors, false>(kRows, n, k, pair, out, alpha, beta);
+            any_tile<T, kRows, Vectors, false>(kRows, n, k, pair, out, alpha, added);
         pair.a += a.panel;
         out.data += kRows * out.row_stride;
+        added.data += kRows * added.row_stride;
     }
     pair = {a.last, 1, kRows, b, b_step};
     constexpr int third = kRows / 3;
     if (m > 2 * third)
-        any_tile<T, kRows, Vectors>(m, n, k, pair, out, alpha, beta);
+        any_tile<T, kRows, Vectors>(m, n, k, pair, out, alpha, added);
     else if (m > third)
-        any_tile<T, 2 * third, Vectors>(m, n, k, pair, out, alpha, beta);
+        any_tile<T, 2 * third, Vectors>(m, n, k, pair, out, alpha, added);
     else if (m > 0)
-        any_tile<T, third, Vectors>(m, n, k, pair, out, alpha, beta);
+        any_tile<T, third, Vectors>(m, n, k, pair, out, alpha, added);
 }
 
 template <class T>
-void product(Index m, Index n, Index k, PanelsOf<T> a, PanelsOf<T> b, Matrix<T> out, T alpha, T beta) {
+void product(Index m, Index n, Index k, PanelsOf<T> a, PanelsOf<T> b, Matrix<T> out, T alpha, Added<T> added) {
     for (; n >= kColumns<T>; n -= kColumns<T>) {
-        panel<T, 2>(m, kColumns<T>, k, a, b.data, b.step, out, alpha, beta);
+        panel<T, 2>(m, kColumns<T>, k, a, b.data, b.step, out, alpha, added);
         b.data += b.panel;
         out.data += kColumns<T> * out.column_stride;
+        added.data += kColumns<T> * out.column_stride;
     }
     if (n > kLanes<T>)
-        panel<T, 2>(m, n, k, a, b.last, kColumns<T>, out, alpha, beta);
+        panel<T, 2>(m, n, k, a, b.last, kColumns<T>, out, alpha, added);
     else if (n > 0)
-        panel<T, 1>(m, n, k, a, b.last, kColumns<T>, out, alpha, beta);
+        panel<T, 1>(m, n, k, a, b.last, kColumns<T>, out, alpha, added);
 }
 
 template <class T, int Width>

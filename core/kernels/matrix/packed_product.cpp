@@ -17,7 +17,7 @@ using Index = std::int64_t;
 // both operands are packed side by side by all threads, then tasks of some rows by some columns are worked off, whose
 // part of a fits a second-level cache. All of that depends on sizes alone.
 constexpr Index kSteps = 256, kMostRows = 3072, kMostColumns = 2048, kTaskRows = 192, kTaskColumns = 512;
-constexpr Index kAround = 128;  // as many are worth what is done around one element
+constexpr Index kAfter = 128;  // as many are worth what is done to one element afterwards
 
 // The size of `parts` even parts, in multiples of `unit`.
 Index part_size(Index size, Index parts, Index unit) { return parts_of(parts_of(size, parts), unit) * unit; }
@@ -54,34 +54,33 @@ bool is_good_in_place(Index lines_of_the_other, Index stride) {
     return lines_of_the_other <= kFewLines && stride * static_cast<Index>(sizeof(T)) % 4096 != 0;
 }
 
-// Where a block of steps stands in the whole: what is to be done before its result is begun, or once it is there.
-struct Surroundings {
+// What is to be done once the result of a block is there.
+struct Afterwards {
     const BlockWork* work;  // null: nothing
     Index row, column;
-    bool first, last;
 };
 
 template <class T>
 void packed_block(const PackedGemm<T>& loops, Index m, Index n, Index k, const PanelsOf<T>& a, const PanelsOf<T>& b,
-                  const Matrix<T>& out, T alpha, T beta, const Surroundings& around) {
+                  const Matrix<T>& out, T alpha, const Added<T>& added, const Afterwards& then) {
     const Index down = parts_of(m, kTaskRows), rows = part_size(m, down, loops.rows);
     const Index wanted = std::max(parts_of(n, kTaskColumns), std::min<Index>(8, m * n * k / kTaskWork) / down);
     const Index columns = part_size(n, std::max<Index>(wanted, 1), loops.columns), across = parts_of(n, columns);
-    const Index each = rows * columns * (around.work ? k + kAround : k);
+    const Index each = rows * columns * (then.work ? k + kAfter : k);
     parallel_for(down * across, std::max<Index>(1, kTaskWork / each), [&](Index begin, Index end) {
         for (Index task = begin; task < end; ++task) {
             const Index row = task / across * rows, column = task % across * columns;
             if (row >= m) return;
             const Index down = std::min(rows, m - row), along = std::min(columns, n - column);
-            if (around.work && around.first) around.work->before(around.row + row, down, around.column + column, along);
             PanelsOf<T> left = a, right = b;
             left.data += row / loops.rows * a.panel;
             right.data += column / loops.columns * b.panel;
             loops.product(
                 down, along, k, left, right,
                 {out.data + row * out.row_stride + column * out.column_stride, out.row_stride, out.column_stride},
-                alpha, beta);
-            if (around.work && around.last) around.work->after(around.row + row, down, around.column + column, along);
+                alpha,
+                {added.data + row * added.row_stride + column * out.column_stride, added.row_stride, added.factor});
+            if (then.work) then.work->after(then.row + row, down, then.column + column, along);
         }
     });
 }
@@ -90,7 +89,7 @@ void packed_block(const PackedGemm<T>& loops, Index m, Index n, Index k, const P
 
 template <class T>
 void packed_product(Index m, Index n, Index k, const Matrix<const T>& a, const Matrix<const T>& b, const Matrix<T>& out,
-                    T alpha, T beta, const BlockWork* work) {
+                    T alpha, T beta, const T* added_row, const BlockWork* work) {
     const PackedGemm<T>& loops = packed_gemm().of<T>();
     const Index steps = part_size(k, parts_of(k, kSteps), 1);
     const Index rows = part_size(m, parts_of(m, kMostRows), loops.rows),
@@ -125,17 +124,19 @@ void packed_product(Index m, Index n, Index k, const Matrix<const T>& a, const M
                 const Index grain = std::max<Index>(1, (Index{1} << 16) / (terms * loops.rows));
                 left.pack_all(a_in_place, grain);
                 if (row == 0) right.pack_all(b_in_place, std::max<Index>(1, grain / 3));
-                packed_block(
-                    loops, left.lines, right.lines, terms, left.at(a_in_place), right.at(b_in_place),
-                    {out.data + row * out.row_stride + column * out.column_stride, out.row_stride, out.column_stride},
-                    alpha, step == 0 ? beta : T(1), {work, row, column, step == 0, step + steps >= k});
+                const Matrix<T> to{out.data + row * out.row_stride + column * out.column_stride, out.row_stride,
+                                   out.column_stride};
+                Added<T> added{to.data, to.row_stride, step == 0 ? beta : T(1)};
+                if (added_row && step == 0) added = {added_row + column, 0, beta};
+                packed_block(loops, left.lines, right.lines, terms, left.at(a_in_place), right.at(b_in_place), to,
+                             alpha, added, {step + steps >= k ? work : nullptr, row, column});
             }
         }
 }
 
 template void packed_product(Index, Index, Index, const Matrix<const float>&, const Matrix<const float>&,
-                             const Matrix<float>&, float, float, const BlockWork*);
+                             const Matrix<float>&, float, float, const float*, const BlockWork*);
 template void packed_product(Index, Index, Index, const Matrix<const double>&, const Matrix<const double>&,
-                             const Matrix<double>&, double, double, const BlockWork*);
+                             const Matrix<double>&, double, double, const double*, const BlockWork*);
 
 }  // namespace clew::kernels
