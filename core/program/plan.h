@@ -160,6 +160,8 @@ private:
     bool refer_to_temporary(const kernels::Operand& operand, std::size_t first, Call& call);
     void find_planned();
     void transpose_once();
+    void keep_scores();
+    bool is_written_between(std::size_t first, std::size_t last, int memory) const;
     void leave_out_unread();
     void find_constants();
     void group();

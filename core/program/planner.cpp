@@ -130,6 +130,7 @@ bool Planner::is_planned(int memory) const {
 std::unique_ptr<Plan> Planner::make() {
     find_planned();
     transpose_once();
+    keep_scores();
     wanted_.assign(memories(), 0);
     for (std::size_t reg = 0; reg < program_.registers.size(); ++reg)
         if (slice_.wanted[reg]) wanted_[static_cast<std::size_t>(program_.registers[reg].memory)] = 1;

@@ -6,7 +6,7 @@
 #include "core/base/frame.h"
 #include "core/base/threads.h"
 #include "core/kernels/layers/attention_call.h"
-#include "core/kernels/layers/attention_loops.h"
+#include "core/kernels/layers/attention_rows.h"
 #include "core/kernels/matrix/panels.h"
 #include "core/kernels/memory/scratch.h"
 
@@ -27,26 +27,7 @@ using Index = std::int64_t;
 constexpr Index kTaskRows = 256, kTileRows = 32, kKeyBlock = 256;
 constexpr Index kGradientRows = 64;
 
-Index padded(Index count) { return (count + kScorePadding - 1) / kScorePadding * kScorePadding; }
 Index pieces(Index count, Index piece) { return (count + piece - 1) / piece; }
-
-// Which queries of a tile see something of keys that begin at `first_key`.
-Index visible(const Attention& call, Index query, Index first_key, Index keys) {
-    return call.causal ? std::clamp<Index>(query + 1 - first_key, 0, keys) : keys;
-}
-
-template <class T>
-T* row_of(const HeadRows& rows, Index head, Index i) {
-    return static_cast<T*>(rows.data) + rows.places[head] + i * rows.row;
-}
-template <class T>
-Matrix<const T> matrix_of(const HeadRows& rows, Index head, Index first) {
-    return {row_of<T>(rows, head, first), rows.row, 1};
-}
-template <class T>
-Matrix<const T> transposed(const Matrix<const T>& matrix) {
-    return {matrix.data, matrix.column_stride, matrix.row_stride};
-}
 
 template <class T>
 void add_mask(const Attention& call, Index head, Index query, Index first_key, Index keys, T* scores) {
@@ -62,7 +43,7 @@ template <class T>
 void forward_task(const Attention& call, Index head, Index begin, Index end) {
     const auto& panel = panels().of<T>();
     const auto& loops = attention_loops().of<T>();
-    const Index block = std::min(call.keys, kKeyBlock), tile_row = padded(block);
+    const Index block = std::min(call.keys, kKeyBlock), tile_row = padded_row(block);
     const Index key_size = packed_size<T>(call.width, block), value_size = packed_size<T>(block, call.value_width);
     const Scratch memory(static_cast<std::size_t>(key_size + value_size + kTileRows * tile_row) * sizeof(T));
     T* const packed_keys = memory.as<T>();
@@ -86,8 +67,9 @@ void forward_task(const Attention& call, Index head, Index begin, Index end) {
                 T* row = scores + i * tile_row;
                 const Index count = visible(call, query + i, key, seen);
                 add_mask(call, head, query + i, key, count, row);
+                if (call.scores) std::copy_n(row, count, scores_of<T>(call, head, query + i));
                 const T factor =
-                    loops.weigh(row, count, padded(seen), &largest[query - begin + i], &sums[query - begin + i]);
+                    loops.weigh(row, count, padded_row(seen), &largest[query - begin + i], &sums[query - begin + i]);
                 if (key > 0 && factor != T(1))
                     loops.scale(row_of<T>(call.out, head, query + i), call.value_width, factor);
             }
@@ -139,7 +121,7 @@ public:
           head_(head),
           centers_(centers),
           block_(std::min(call.keys, kKeyBlock)),
-          tile_row_(padded(block_)),
+          tile_row_(padded_row(block_)),
           key_size_(packed_size<T>(call.width, block_)),
           value_size_(packed_size<T>(call.value_width, block_)),
           row_size_(packed_size<T>(block_, call.width)),
@@ -161,11 +143,11 @@ private:
         T* const key_rows = values_across + value_size_;
         T* const query_rows = key_rows + row_size_;
         T* const grad_rows = query_rows + query_size_;
-        T* const weights = grad_rows + grad_size_;
+        T* weights = grad_rows + grad_size_;
         T* const grads = weights + kGradientRows * tile_row_;
         const auto scale = static_cast<T>(call_.scale);
         const auto key_matrix = matrix_of<T>(call_.key, head_, key);
-        panel_.pack(call_.width, keys, transposed(key_matrix), keys_across);
+        if (!call_.scores) panel_.pack(call_.width, keys, transposed(key_matrix), keys_across);
         panel_.pack(call_.value_width, keys, transposed(matrix_of<T>(call_.value, head_, key)), values_across);
         panel_.pack(keys, call_.width, key_matrix, key_rows);
         T* const grad_key = row_of<T>(gradients_.grad_key, head_, key);
@@ -178,14 +160,17 @@ private:
             if (seen == 0) continue;
             const auto queries = matrix_of<T>(call_.query, head_, query);
             const auto incoming = matrix_of<T>(gradients_.grad, head_, query);
-            panel_.multiply(rows, seen, call_.width, queries, {keys_across, call_.width}, weights, tile_row_, scale,
-                            false);
+            if (call_.scores)
+                weights = scores_of<T>(call_, head_, query);
+            else
+                panel_.multiply(rows, seen, call_.width, queries, {keys_across, call_.width}, weights, tile_row_, scale,
+                                false);
             panel_.multiply(rows, seen, call_.value_width, incoming, {values_across, call_.value_width}, grads,
                             tile_row_, T(1), false);
             for (Index i = 0; i < rows; ++i) {
-                const Index count = visible(call_, query + i, key, seen), length = padded(seen);
+                const Index count = visible(call_, query + i, key, seen), length = padded_row(seen);
                 T* const row = weights + i * tile_row_;
-                add_mask(call_, head_, query + i, key, count, row);
+                if (!call_.scores) add_mask(call_, head_, query + i, key, count, row);
                 loops_.weights(row, count, length, log_sums()[query + i]);
                 // What lies beyond `seen` in a row of gradients was never written, but counts as zero times itself.
                 std::fill(grads + i * tile_row_ + seen, grads + i * tile_row_ + length, T(0));
@@ -277,6 +262,10 @@ void attention(const Attention& call) {
         forward<float>(call);
     else
         forward<double>(call);
+}
+
+std::int64_t kept_scores(const Attention& call) {
+    return call.keys <= kKeyBlock ? call.heads * call.queries * padded_row(call.keys) : 0;
 }
 
 void attention_backward(const Attention& call, const AttentionGradients& gradients) {

@@ -34,10 +34,14 @@ struct Attention {
     // (heads, queries), contiguous: log(sum(exp(scores))), or +infinity for a query that sees no key: the weights are
     // exp(score - it).
     void* log_sum;
+    // Null, or room for kept_scores(): forward leaves the scores there, and backward makes its weights of them.
+    void* scores = nullptr;
 };
 
 // A query that sees no key gets 0.
 void attention(const Attention& call);
+// How many elements its scores take; 0: they are not kept, since there are several blocks of keys.
+std::int64_t kept_scores(const Attention& call);
 
 struct AttentionGradients {
     HeadRows grad;  // of out

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "core/kernels/capture.h"
@@ -31,12 +32,34 @@ public:
         if (AttentionMask& mask = call_.mask; mask.data != nullptr)
             list.push_back(reach(mask.data, mask.places, size_of(mask.is_bool ? DType::Bool : call_.dtype), queries,
                                  mask.row, keys, mask.column, false));
-        if (!gradients_) return list;
-        list.push_back(reach(gradients_->grad, queries, value_width, false));
-        list.push_back(reach(gradients_->grad_query, queries, width, true));
-        list.push_back(reach(gradients_->grad_key, keys, width, true));
-        list.push_back(reach(gradients_->grad_value, keys, value_width, true));
+        if (gradients_) {
+            list.push_back(reach(gradients_->grad, queries, value_width, false));
+            list.push_back(reach(gradients_->grad_query, queries, width, true));
+            list.push_back(reach(gradients_->grad_key, keys, width, true));
+            list.push_back(reach(gradients_->grad_value, keys, value_width, true));
+        }
+        if (call_.scores == nullptr) return list;
+        char** const scores = reinterpret_cast<char**>(&call_.scores);
+        if (gradients_) list.push_back({scores, 0, bytes_of_scores(), false});
+        list.push_back({scores, 0, bytes_of_scores(), true});
         return list;
+    }
+    bool is_backward() const { return gradients_.has_value(); }
+    // 0: they can't be kept.
+    std::int64_t bytes_of_scores() const { return kept_scores(call_) * size_of(call_.dtype); }
+    void keep_scores(char* at) { call_.scores = at; }
+    // Whether their scores are the same where queries, keys and masks are.
+    bool scores_as(const AttentionCall& other) const {
+        const Attention &a = call_, &b = other.call_;
+        const auto all = [](const Attention& one) {
+            return std::tuple(one.dtype, one.heads, one.queries, one.keys, one.width, one.scale, one.causal,
+                              one.query.row, one.key.row, one.mask.data != nullptr);
+        };
+        const auto lie_as = [&](const Index* one, const Index* two) { return std::equal(one, one + a.heads, two); };
+        return all(a) == all(b) && lie_as(a.query.places, b.query.places) && lie_as(a.key.places, b.key.places) &&
+               (a.mask.data == nullptr || (std::tuple(a.mask.is_bool, a.mask.row, a.mask.column) ==
+                                               std::tuple(b.mask.is_bool, b.mask.row, b.mask.column) &&
+                                           lie_as(a.mask.places, b.mask.places)));
     }
     std::size_t bytes() const override {
         return sizeof(*this) + places_.size() * static_cast<std::size_t>(call_.heads) * sizeof(Index);

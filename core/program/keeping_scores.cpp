@@ -1,0 +1,73 @@
+// Scores of attention that its backward needs again: Note [Scores kept for the backward].
+#include <algorithm>
+
+#include "core/kernels/layers/attention_call.h"
+#include "core/program/plan.h"
+#include "core/program/slice.h"
+
+namespace clew {
+
+// Note [Scores kept for the backward]
+// Attention saves its result and a number for each query, so that memory is linear in the length of the sequence; its
+// backward computes all scores again. Where they are few, a replay keeps them in between: of the products of a
+// backward, one in five.
+void Planner::keep_scores() {
+    constexpr std::int64_t kMost = 1 << 20;  // bytes: more go to memory and back, and take it
+    const bool writes_inputs = [&] {
+        for (std::size_t i = 0; i < program_.memories.size(); ++i)
+            if (program_.memories[i].input >= 0 && slice_.written[i]) return true;
+        return false;
+    }();
+    struct Forward {
+        std::size_t step;
+        Call* call;
+        kernels::AttentionCall* attention;
+    };
+    std::vector<Forward> forwards;
+    for (std::size_t step = 0; step < noted_.size(); ++step)
+        for (Call& call : noted_[step].calls) {
+            auto* const attention = dynamic_cast<kernels::AttentionCall*>(call.call.get());
+            if (attention == nullptr) continue;
+            if (!attention->is_backward()) {
+                const std::int64_t bytes = attention->bytes_of_scores();
+                if (bytes > 0 && bytes <= kMost) forwards.push_back({step, &call, attention});
+                continue;
+            }
+            const auto fits = [&](const Forward& one) {
+                const std::vector<Reference>& theirs = one.call->references;
+                for (std::size_t k = 0; k < theirs.size(); ++k) {
+                    const Reference& mine = call.references[k];
+                    if (mine.memory != theirs[k].memory || mine.offset != theirs[k].offset) return false;
+                    const bool is_read = !theirs[k].written && k != 2;  // scores don't read the values
+                    if (is_read &&
+                        (is_input(mine.memory) ? writes_inputs : is_written_between(one.step, step, mine.memory)))
+                        return false;
+                }
+                return attention->scores_as(*one.attention);
+            };
+            const auto forward = std::ranges::find_if(forwards, fits);
+            if (forward == forwards.end()) continue;
+            const auto memory = static_cast<int>(memories());
+            temporaries_.push_back({nullptr, 0, attention->bytes_of_scores()});
+            for (auto& [of, user] : {std::pair(forward->call, forward->attention), std::pair(&call, attention)}) {
+                user->keep_scores(*of->references[0].pointer);  // until memory is laid out
+                const std::vector<kernels::Operand> operands = user->operands();
+                for (std::size_t k = of->references.size(); k < operands.size(); ++k)
+                    of->references.push_back({operands[k].place, memory, 0, operands[k].written});
+            }
+            forwards.erase(forward);
+        }
+}
+
+bool Planner::is_written_between(std::size_t first, std::size_t last, int memory) const {
+    for (std::size_t step = first + 1; step < last; ++step) {
+        for (const Call& call : noted_[step].calls)
+            for (const Reference& one : call.references)
+                if (one.written && one.memory == memory) return true;
+        for (const KeptWrite& one : program_.steps[static_cast<std::size_t>(slice_.runs_of[step].step)].writes)
+            if (program_.of(one.reg).memory == memory) return true;
+    }
+    return false;
+}
+
+}  // namespace clew
