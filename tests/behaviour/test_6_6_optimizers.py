@@ -4,6 +4,7 @@ So every optimizer's step can be run again by a kept program, with the bits of a
 """
 
 import inspect
+import re
 
 import pytest
 
@@ -80,6 +81,40 @@ def test_a_kept_step_goes_on_as_eager_does(name, chosen):
         assert state() == eager_state()
         assert state() != before
     assert not [one.op for one in program.steps if one.op.startswith("read.")]
+
+
+@pytest.mark.parametrize(("key", "value"), [("lr", 0.01), ("betas", (0.5, 0.9))])
+def test_6_1_an_option_is_as_it_was_recorded_and_a_change_of_it_is_told_once(key, value):
+    """What the block's Python read is constant; eager with the old option is what the program goes on with."""
+    (step, state), (eager_step, eager_state) = trainer("Adam", {}), trainer("Adam", {})
+    step(), eager_step()
+    optimizer = inspect.getclosurevars(step).nonlocals["optimizer"]
+    with clew.keep_graph() as program:
+        step()
+    eager_step()
+    program.run(), eager_step()  # nothing to tell: warnings are errors
+    was = optimizer.param_groups[0][key]
+    optimizer.param_groups[0][key] = value
+    said = f"run: expected `{key}` of Adam to be {was}, as in the recorded run, got {value}; "
+    with pytest.warns(clew.KeepWarning, match=re.escape(said) + ".*To do: use clew.compile"):
+        program.run()
+    program.run(), eager_step(), eager_step()
+    assert state() == eager_state()
+
+
+def test_6_2_a_rate_that_is_a_tensor_is_a_witness():
+    weight = clew.ones(3).requires_grad_()
+    optimizer = clew.optim.SGD([weight], lr=clew.tensor(0.5))
+    schedule = clew.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+    weight.grad = clew.ones(3)
+    with clew.keep_graph() as program:
+        optimizer.step()
+    program.run()
+    schedule.step()
+    before = weight.tolist()
+    with pytest.raises(clew.ReplayError, match=r"0\.5 then, 0\.25 now"):
+        program.run()
+    assert weight.tolist() == before == [0.0] * 3
 
 
 @pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])

@@ -51,6 +51,24 @@ def test_a_schedule_agrees(name, agree):
     agree(program, absolute=1e-12)
 
 
+@pytest.mark.parametrize("name", [name for name in SCHEDULES if "LR" in name and "CyclicLR" not in name])
+def test_a_rate_that_is_a_tensor_is_written(name, agree):
+    def program(m):
+        rates = [m.tensor(0.1, dtype=m.float64), m.tensor(0.3, dtype=m.float64)]
+        groups = [{"params": [m.nn.Parameter(m.ones(1))], "lr": rate} for rate in rates]
+        optimizer = m.optim.SGD(groups, momentum=0.7)
+        scheduler = SCHEDULES[name](m.optim.lr_scheduler, optimizer)
+        seen = []
+        for _ in range(9):
+            optimizer.step()
+            scheduler.step()
+            seen.append([float(rate) for rate in rates] + [float(rate) for rate in scheduler.get_last_lr()])
+        same = [group["lr"] is rate for group, rate in zip(optimizer.param_groups, rates, strict=True)]
+        return [seen, same]
+
+    agree(program, absolute=1e-12)
+
+
 @pytest.mark.parametrize("name", ["StepLR", "ExponentialLR", "MultiStepLR"])
 def test_what_others_do_to_the_rate_stays(name, agree):
     def program(m):

@@ -257,6 +257,8 @@ class ProgramError(ReplayError):
 class KeepWarning(UserWarning):
     """A compiled function stays eager; says what it does that a replay could not repeat, and where.
 
+    Or a kept program runs with an optimizer's option as it was recorded, while it has another value by now.
+
     Example:
         >>> issubclass(clew.KeepWarning, UserWarning)
         True

@@ -46,7 +46,7 @@ class keep_graph:
             raise RuntimeError("keep_graph: expected a new one for each block, as in `with clew.keep_graph():`")
         self._program = program = Program(code=self._coded)
         program._core.begin()
-        optimizer.watchers.append(_watch_state)
+        optimizer.watchers.append(self._after_step)
         return program
 
     def __exit__(
@@ -54,7 +54,7 @@ class keep_graph:
     ) -> None:
         if self._program is None:
             raise RuntimeError("keep_graph: expected a block that was entered, as by `with clew.keep_graph():`")
-        optimizer.watchers.remove(_watch_state)
+        optimizer.watchers.remove(self._after_step)
         reasons = self._program._core.end(kind is None)
         if kind is not None or not reasons:
             return
@@ -63,10 +63,11 @@ class keep_graph:
         failure.reasons = tuple(reasons)
         raise failure
 
-
-def _watch_state(one: optimizer.Optimizer, before: int) -> None:
-    if one._count_state() != before:
-        _core.announce_once(
-            f"{type(one).__name__} makes its state in this step, which is done once: a second run would begin it "
-            "again. To do: keep a later step"
-        )
+    def _after_step(self, one: optimizer.Optimizer, before: int) -> None:
+        assert self._program is not None
+        self._program._note_options(one)
+        if one._count_state() != before:
+            _core.announce_once(
+                f"{type(one).__name__} makes its state in this step, which is done once: a second run would begin it "
+                "again. To do: keep a later step"
+            )

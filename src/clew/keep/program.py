@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Tensor
-from ..autograd.errors import ReplayError
+from ..autograd.errors import KeepWarning, ReplayError
+from .options import Options
 from .spare_compiler import spare_compiler
 from .values import Step, Values
 
@@ -51,24 +53,38 @@ class Program:
             spare_compiler()
         self._names: dict[str, Tensor] = {}
         self._seen: Values | None = None
+        self._options: list[Options] = []
 
     def run(self) -> None:
         """Run all steps again, with the present values of the inputs; the recorded run was the first.
 
         Tensors of the block that still live get their new values in place (and `_version` + 1); what the block wrote
         in place is written again, random numbers are drawn anew, `.grad`s are set, nodes of the graph are as the block
-        left them.
+        left them. Numbers that the block's Python read are constant, the options of optimizers, too: if one of those is
+        another by now, a `KeepWarning` says so once.
 
         Raises:
             ReplayError: an input differs in shape, strides, dtype, sharing of memory, requires_grad, history, hooks or
                 whether it has a `.grad`; Python read another value; or a step failed. Nothing has been changed.
         """
+        if any(options.differ() for options in self._options):
+            self._warn_of_options()
         try:
             self._core.run()
         except ReplayError as error:
             names = [name for name, tensor in self._names.items() if tensor is error.input]
             error.input_name = names[0] if names else error.input_name
             raise
+
+    def _note_options(self, optimizer: Any) -> None:
+        self._options = [known for known in self._options if known.optimizer() is not optimizer]
+        self._options.append(Options(optimizer))
+
+    def _warn_of_options(self) -> None:
+        told = next(options.told() for options in self._options if options.differ())
+        self._options = []  # once
+        advice = "use clew.compile(step), which follows it, or keep the step again in a new block"
+        warnings.warn(KeepWarning(f"run: {told}. To do: {advice}"), stacklevel=3)
 
     def name(self, **tensors: Tensor) -> None:
         """Name tensors: inputs, or tensors of the block.

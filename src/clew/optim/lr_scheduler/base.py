@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
+from clew import Tensor
+
 from ..optimizer import Optimizer
 
 
@@ -17,7 +19,7 @@ class Schedule:
     _last_lr: list[float]
 
     def _rates(self) -> list[float]:
-        return [group["lr"] for group in self.optimizer.param_groups]
+        return [_copied(group["lr"]) for group in self.optimizer.param_groups]
 
     def get_last_lr(self) -> list[float]:
         """The learning rates that the last `step` set."""
@@ -80,7 +82,7 @@ class LRScheduler(Schedule):
             raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
         for number, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                group.setdefault("initial_lr", group["lr"])
+                group.setdefault("initial_lr", _copied(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
                     f"param 'initial_lr' is not specified in param_groups[{number}] when resuming an optimizer"
@@ -135,8 +137,20 @@ class LRScheduler(Schedule):
 
     def _set_rates(self, rates: Sequence[float]) -> None:
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
-            group["lr"] = rate
+            set_rate(group, rate)
         self._last_lr = self._rates()
+
+
+def set_rate(group: dict[str, Any], rate: Any) -> None:
+    """Set the rate of a group: one that is a tensor is written, as whoever has that tensor goes by it."""
+    if isinstance(group["lr"], Tensor):
+        group["lr"].fill_(rate)
+    else:
+        group["lr"] = rate
+
+
+def _copied(rate: Any) -> Any:
+    return rate.clone() if isinstance(rate, Tensor) else rate
 
 
 def _notice_first_step(optimizer: Optimizer) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..optimizer import Optimizer
-from .base import LRScheduler, Schedule
+from .base import LRScheduler, Schedule, set_rate
 from .plateau import ReduceLROnPlateau
 
 
@@ -116,7 +116,7 @@ class SequentialLR(_Combined):
         self._milestones, self.last_epoch = milestones, last_epoch + 1
         # Each has made its constructor's step: all take it back, and the first makes it again.
         for group in optimizer.param_groups:
-            group["lr"] = group["initial_lr"]
+            set_rate(group, group["initial_lr"])
         self._take_back(self)
         first = schedulers[bisect_right(milestones, 0)]
         first._initial_step()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..optimizer import Optimizer
-from .base import Schedule
+from .base import Schedule, set_rate
 
 
 class ReduceLROnPlateau(Schedule):
@@ -90,7 +90,7 @@ class ReduceLROnPlateau(Schedule):
             old = float(group["lr"])
             new = max(old * self.factor, bound)
             if old - new > self.eps:
-                group["lr"] = new
+                set_rate(group, new)
 
     @property
     def in_cooldown(self) -> bool:
