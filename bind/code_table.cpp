@@ -166,9 +166,9 @@ void CodeTable::follow() {
 
 // Codes are kept alive, so that an address stays theirs.
 const CodeTable& table_of(PyCodeObject* code) {
-    static auto* const known = new std::unordered_map<PyCodeObject*, CodeTable>;
-    static std::pair<PyCodeObject*, const CodeTable*> last;  // instructions are mostly of the code of the one before
+    static constinit std::pair<PyCodeObject*, const CodeTable*> last;  // mostly it is asked for the same again
     if (last.first == code) return *last.second;
+    static auto* const known = new std::unordered_map<PyCodeObject*, CodeTable>;
     if (const auto it = known->find(code); it != known->end()) {
         last = {code, &it->second};
         return it->second;

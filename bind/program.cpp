@@ -94,7 +94,7 @@ struct KeptProgram {
         nb::list result;
         for (const KeptRegister& reg : program.registers)
             result.append(nb::make_tuple(reg.memory, nb::steal(checked(size_tuple(reg.layout->shape()))),
-                                         dtype_name(reg.dtype), reg.bytes.begin, reg.bytes.end, reg.made_by));
+                                         dtype_name(reg.dtype), reg.bytes().begin, reg.bytes().end, reg.made_by));
         return result;
     }
     nb::list memories() const {

@@ -77,13 +77,9 @@ private:
         Geometry place = geometry_from_python(one[1]);
         const auto size = static_cast<std::int64_t>(item_size(place.dtype));
         if (place.offset < 0 || place.offset > INT64_MAX / size) fail(ErrorKind::Value, "expected an offset");
-        program_.registers.push_back({index_from_python(one[0], program_.memories.size()),
-                                      std::move(place.layout),
-                                      place.offset * size,
-                                      place.dtype,
-                                      truth(one[2]),
-                                      -1,
-                                      {}});
+        const int memory = index_from_python(one[0], program_.memories.size());
+        program_.registers.push_back(
+            {std::move(place.layout), place.offset * size, memory, -1, place.dtype, truth(one[2])});
     }
     void add_input(nb::handle one) {
         const Tensor tensor = tensor_of(one[0]);
@@ -149,15 +145,17 @@ private:
     }
     void set_attributes(Step& step, nb::handle data) const {
         if (step.op != &alias_op) {
-            if (step.op->attribute_bytes) step.attributes = attributes_from_python(*step.op, data);
+            if (step.op->attribute_bytes) {
+                const std::vector<char> read = attributes_from_python(*step.op, data);
+                step.attributes = program_.keep_bytes(read.data(), read.size());
+            }
             return;
         }
         if (step.inputs.size() != 1 || step.outputs.size() != 1 || step.inputs[0] < 0 || step.outputs[0] < 0)
             fail(ErrorKind::Value, "expected an alias of one tensor");
         const KeptRegister &from = program_.of(step.inputs[0]), &to = program_.of(step.outputs[0]);
         const AliasAttrs attributes{to.layout.get(), to.offset - from.offset, to.dtype};
-        step.attributes.resize(sizeof attributes);
-        std::memcpy(step.attributes.data(), &attributes, sizeof attributes);
+        step.attributes = program_.keep_bytes(&attributes, sizeof attributes);
     }
 
     // Tensors of the block that share memory have it from one storage, each at its place.

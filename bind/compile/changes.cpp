@@ -42,9 +42,9 @@ bool Tracer::begins_to_count(PyObject* dict, PyObject* name) {
     const Instruction &constant = rest_[0], &add = rest_[1], &swap = rest_[2], &store = rest_[3];
     constexpr int kInPlaceAdd = 13;
     if (constant.opcode != LOAD_CONST || add.opcode != BINARY_OP || add.argument != kInPlaceAdd ||
-        swap.opcode != SWAP || store.opcode != STORE_ATTR || PyTuple_GET_ITEM(names_, store.argument) != name)
+        swap.opcode != SWAP || store.opcode != STORE_ATTR || PyTuple_GET_ITEM(code_->co_names, store.argument) != name)
         return false;
-    PyObject* const change = PyTuple_GET_ITEM(constants_, constant.argument);
+    PyObject* const change = PyTuple_GET_ITEM(code_->co_consts, constant.argument);
     if (!PyLong_CheckExact(change)) return false;
     counters.push_back({nb::borrow(dict), nb::borrow(name), nb::borrow(change)});
     return true;

@@ -44,6 +44,7 @@ void Tracer::identity(PyObject* left, PyObject* right) {
 
 // What it holds, so that who is given it may read that: of what it holds no more than which objects, unless `deep`.
 void Tracer::contents(PyObject* object, bool deep) {
+    if (object && is_exact_tensor(object)) return;  // no number, and of no class that could be another
     use(object);
     if (object == nullptr || is_atom(object)) return;
     touch(object);

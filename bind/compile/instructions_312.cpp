@@ -44,7 +44,7 @@ bool Watch::go_by_version() {
             intrinsic();
             return true;
         case RETURN_CONST:
-            return_value(PyTuple_GET_ITEM(tracer_.constants_, argument_));
+            return_value(PyTuple_GET_ITEM(tracer_.code_->co_consts, argument_));
             return true;
         case LOAD_LOCALS:
         case LOAD_FROM_DICT_OR_DEREF:

@@ -175,6 +175,7 @@ void Tracer::take_options() {
 }
 
 void Tracer::finish() {
+    count_witnesses();
     if (handed_on_) take_constant();
     if (stepping_) take_options();
     if (question_.frame) fills_cache();

@@ -31,7 +31,7 @@ Recording record_with(Recorder& recorder, std::shared_ptr<Variant> variant, PyOb
     const Stopwatch all;
     Program& program = variant->program;
     variant->key = arguments.key;
-    recorder.begin();
+    recorder.begin_call();
     Tracer tracer(recorder, program);
     tracer.add_older(function);
     give_arguments(tracer, recorder, *variant, arguments);
@@ -92,9 +92,11 @@ Checked check_call(const Variant& variant, const Rehearsal& replayed, PyObject* 
     if (!recording.result.is_valid()) return {};
     eager.resize(other->program.steps.size());
     StepDifference difference = first_difference(variant.program, replayed.steps, other->program, eager);
-    if (const Step* const step = replayed.other_by_plan; step && !difference.step)
-        difference = {step, format("step %td, %s, gives other bits where the memory plan runs it than by itself",
-                                   step - variant.program.steps.data(), name_of(*step).c_str())};
+    if (const int i = replayed.other_by_plan; i >= 0 && !difference.step) {
+        const Step& step = variant.program.steps[static_cast<std::size_t>(i)];
+        difference = {&step, format("step %d, %s, gives other bits where the memory plan runs it than by itself", i,
+                                    name_of(step).c_str())};
+    }
     return {std::move(recording), std::move(difference)};
 }
 

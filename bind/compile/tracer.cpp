@@ -23,6 +23,7 @@ namespace clew::bind {
 namespace {
 
 constexpr std::size_t kMostWitnesses = 10000;
+constexpr std::uint32_t kOneInCounted = 64;                       // instructions, after which witnesses are counted
 constexpr bool kTellsOfPrefixOnly = PY_VERSION_HEX < 0x030C0000;  // and not of the instruction behind it
 
 }  // namespace
@@ -66,9 +67,13 @@ void Tracer::enter(_PyInterpreterFrame* frame) {
     if (function->func_kwdefaults) iterate(function->func_kwdefaults);
 }
 
+void Tracer::count_witnesses() {
+    if (state.size() > kMostWitnesses) stay_eager("reads more than 10,000 values of Python from before the call");
+}
+
 // Reading a clock takes as long as looking. Of a long call, one in so many instructions stands for the others.
 void Tracer::instruction(_PyInterpreterFrame* frame) {
-    constexpr std::uint32_t kAll = 512, kOneIn = 16;
+    constexpr std::uint32_t kAll = 256, kOneIn = 64;
     const bool all = instructions_++ < kAll;
     if (!all && instructions_ % kOneIn) return look_at(frame);
     const Stopwatch watch;
@@ -84,6 +89,8 @@ void Tracer::look_at(_PyInterpreterFrame* frame) {
         while (at && at->opcode == EXTENDED_ARG) ++at;
     if (at == nullptr || at->depth < 0) return stay_eager("runs code that can't be read");
     if (at->opcode == EXTENDED_ARG) return;
+    code_ = code;
+    rest_ = {at + 1, table.end()};
     Watch watch(*this, *frame, *at);
     if (reading_ == frame) {
         reading_ = nullptr;
@@ -95,7 +102,7 @@ void Tracer::look_at(_PyInterpreterFrame* frame) {
     if (question_.frame == frame) take_answer(watch.top());
     current_ = frame;
     watch.go();
-    if (state.size() > kMostWitnesses) stay_eager("reads more than 10,000 values of Python from before the call");
+    if (instructions_ % kOneInCounted == 0) count_witnesses();
 }
 
 #endif

@@ -114,6 +114,7 @@ private:
     friend class Watch;
 
     void look_at(_PyInterpreterFrame* frame);
+    void count_witnesses();
 
     // contents.cpp
     void stay_eager(std::string text);
@@ -200,7 +201,7 @@ private:
     std::size_t steps_before_ = 0;
     std::vector<Option> pending_;
     std::span<const Instruction> rest_;  // the instructions after the one that is looked at
-    PyObject *names_ = nullptr, *constants_ = nullptr;
+    PyCodeObject* code_ = nullptr;
     bool on_ = false;
     std::uint32_t instructions_ = 0;  // that were seen
 };

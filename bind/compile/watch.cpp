@@ -14,11 +14,7 @@ namespace clew::bind {
 
 Watch::Watch(Tracer& tracer, _PyInterpreterFrame& frame, const Instruction& at)
     : tracer_(tracer), frame_(frame), opcode_(at.opcode), argument_(at.argument) {
-    PyCodeObject* const code = code_of(&frame);
-    top_ = frame.localsplus + code->co_nlocalsplus + at.depth;
-    tracer.rest_ = {&at + 1, table_of(code).end()};
-    tracer.names_ = code->co_names;
-    tracer.constants_ = code->co_consts;
+    top_ = frame.localsplus + tracer.code_->co_nlocalsplus + at.depth;
 }
 
 void Watch::go() {

@@ -14,7 +14,7 @@ public:
 
 private:
     bool go_by_version();  // instructions_311.cpp, instructions_312.cpp: those that are not the same in all versions
-    PyObject* name(int i) const { return PyTuple_GET_ITEM(tracer_.names_, i); }
+    PyObject* name(int i) const { return PyTuple_GET_ITEM(tracer_.code_->co_names, i); }
     void stay_eager(const char* text) const { tracer_.stay_eager(text); }
     void call_with_tuple(PyObject* callee) const;
     void with_names(PyObject* callee, PyObject* positional, PyObject* names) const;

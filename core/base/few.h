@@ -1,15 +1,17 @@
 // A list of mostly few elements.
 #pragma once
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <type_traits>
 #include <utility>
 
 namespace clew {
 
-// So many lie inside of it; only a longer one takes memory of its own.
+// So many lie inside of it; only a longer one takes memory of its own, in room for a power of two.
 template <class T, std::uint32_t kInside>
 class Few {
     static_assert(std::is_trivially_copyable_v<T> && kInside > 0);
@@ -29,20 +31,24 @@ public:
     }
     Few& operator=(Few&& other) noexcept {
         if (this == &other) return *this;
-        give_back();
+        clear();
         take(other);
         return *this;
     }
-    ~Few() { give_back(); }
+    ~Few() { clear(); }
 
     void push_back(const T& value) {
         const T copy = value;  // it may be one of ours
-        if (size_ == room_) grow();
-        data()[size_++] = copy;
+        if (size_ >= kInside && (size_ == kInside || std::has_single_bit(size_))) grow();
+        ++size_;
+        data()[size_ - 1] = copy;
     }
-    void clear() { size_ = 0; }
-    T* data() { return room_ == kInside ? inside_ : outside_; }
-    const T* data() const { return room_ == kInside ? inside_ : outside_; }
+    void clear() {
+        if (size_ > kInside) delete[] outside();
+        size_ = 0;
+    }
+    T* data() { return size_ <= kInside ? reinterpret_cast<T*>(place_) : outside(); }
+    const T* data() const { return size_ <= kInside ? reinterpret_cast<const T*>(place_) : outside(); }
     T* begin() { return data(); }
     T* end() { return data() + size_; }
     const T* begin() const { return data(); }
@@ -55,30 +61,24 @@ public:
     const T& back() const { return data()[size_ - 1]; }
 
 private:
-    void grow() {
-        T* const larger = new T[2 * std::size_t{room_}];
-        std::copy_n(data(), size_, larger);
-        give_back();
-        outside_ = larger;
-        room_ *= 2;
+    T* outside() const {
+        T* pointer;
+        std::memcpy(&pointer, place_, sizeof pointer);
+        return pointer;
     }
-    void give_back() {
-        if (room_ != kInside) delete[] outside_;
+    void grow() {
+        T* const larger = new T[std::bit_ceil(std::size_t{size_} + 1)];
+        std::copy_n(data(), size_, larger);
+        if (size_ > kInside) delete[] outside();
+        std::memcpy(place_, &larger, sizeof larger);
     }
     void take(Few& other) {
         size_ = std::exchange(other.size_, 0);
-        room_ = std::exchange(other.room_, kInside);
-        if (room_ == kInside)
-            std::copy_n(other.inside_, size_, inside_);
-        else
-            outside_ = other.outside_;
+        std::memcpy(place_, other.place_, sizeof place_);
     }
 
-    std::uint32_t size_ = 0, room_ = kInside;
-    union {
-        T inside_[kInside];
-        T* outside_;
-    };
+    std::uint32_t size_ = 0;
+    alignas(T) unsigned char place_[std::max(kInside * sizeof(T), sizeof(T*))] = {};  // the elements, or where they are
 };
 
 }  // namespace clew

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <utility>
+#include <vector>
 
 namespace clew {
 
@@ -12,23 +13,24 @@ class Arena {
 public:
     std::int64_t take(std::int64_t bytes) {
         const std::int64_t size = rounded(bytes);
-        const auto found = free_.lower_bound(size);
+        auto found = free_.lower_bound(size);
+        while (found != free_.end() && found->second.empty()) ++found;
         if (found == free_.end() || found->first > 2 * size) return std::exchange(end_, end_ + size);
-        const std::int64_t place = found->second;
-        sizes_[place] = found->first;
-        free_.erase(found);
+        const std::int64_t place = found->second.back();
+        found->second.pop_back();
+        if (found->first > size) larger_[place] = found->first;
         return place;
     }
     void give(std::int64_t place, std::int64_t bytes) {
-        const auto known = sizes_.find(place);
-        free_.emplace(known == sizes_.end() ? rounded(bytes) : known->second, place);
+        const auto known = larger_.find(place);
+        free_[known == larger_.end() ? rounded(bytes) : known->second].push_back(place);
     }
     std::int64_t bytes() const { return end_; }
 
 private:
     static std::int64_t rounded(std::int64_t bytes) { return (std::max<std::int64_t>(bytes, 1) + 63) / 64 * 64; }
-    std::multimap<std::int64_t, std::int64_t> free_;  // size, place
-    std::map<std::int64_t, std::int64_t> sizes_;      // of blocks that are larger than what was asked for
+    std::map<std::int64_t, std::vector<std::int64_t>> free_;  // places of each size; there are few sizes
+    std::map<std::int64_t, std::int64_t> larger_;             // sizes of blocks that once held less
     std::int64_t end_ = 0;
 };
 

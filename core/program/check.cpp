@@ -66,7 +66,6 @@ private:
         ensure(of.offset % item == 0, "a register between two elements");
         for (const std::int64_t one : of.layout->shape()) ensure(one >= 0, "a register of negative size");
         check_inside_storage("register", *of.layout, of.offset / item, of.dtype, size);
-        of.bytes = clew::bytes_of(*of.layout, of.offset, of.dtype);
         of.made_by = -1;
         memory(of.memory).registers.push_back(index);
     }

@@ -126,7 +126,7 @@ private:
             for (const KeptWrite& written : step.writes)
                 if (program_.of(written.reg).memory == saved.memory &&
                     ((written.bump && written.through == slot.through) ||
-                     program_.of(written.reg).bytes.meets(saved.bytes))) {
+                     program_.of(written.reg).bytes().meets(saved.bytes()))) {
                     if (by) *by = &step;
                     return true;
                 }

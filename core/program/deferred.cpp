@@ -74,7 +74,7 @@ void describe_node(Node& node, const NodeOutline& outline) {
         slot.source = saved.source;
         slot.index = saved.index;
         slot.wrapped_number = saved.wrapped_number;
-        if (saved.reg < 0 || !outline.released) continue;
+        if (!saved.saved || !outline.released) continue;
         slot.layout = LayoutRef(saved.layout).detach();
         slot.dtype = saved.dtype;
     }
@@ -120,7 +120,7 @@ bool Outcome::is_only_looked_at() const {
     if (nodes.size() < 2) return false;
     const Release* const released = nodes.back().released.get();
     for (const NodeOutline& node : nodes) {
-        const bool saved = std::ranges::any_of(node.slots, [](const SlotOutline& slot) { return slot.reg >= 0; });
+        const bool saved = std::ranges::any_of(node.slots, &SlotOutline::saved);
         if (!released || ((node.released || saved) && node.released.get() != released)) return false;
         if (node.context >= 0 || node.hooked >= 0 || node.slices.inner >= 0) return false;
         if (std::ranges::any_of(node.edges, [](const EdgeOutline& to) { return to.result >= 0; })) return false;

@@ -14,7 +14,7 @@ using Digests = std::vector<std::uint64_t>;
 // What each step of a replay makes, and the first that makes other values where a memory plan runs it.
 struct Rehearsal {
     Digests steps;
-    const Step* other_by_plan = nullptr;
+    int other_by_plan = -1;
 };
 
 bool makes_values(const Step& step);

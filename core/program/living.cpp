@@ -11,6 +11,33 @@
 
 namespace clew {
 
+void Recorder::leave() {
+    pop();
+    on_ = false;
+    if (under_way_ == this) under_way_ = nullptr;
+}
+
+void Recorder::unmark() {
+    for (TensorObject* one = living_tensors; one; one = one->next) one->set(TensorObject::kOlder, false);
+}
+
+void Recorder::end(bool whole) {
+    if (!on_) return;
+    leave();
+    if (abandoned_) return forget();
+    if (whole) look_back();
+    if (whole) look_at_gradients();
+    if (whole && program_.refusals.empty()) {
+        keep_living();
+        note_ends();
+        program_.finished = true;
+    } else {
+        forget_nodes(program_);
+        program_.nodes.clear();
+    }
+    unmark();
+}
+
 void Recorder::keep_living() {
     // A gradient may not keep the program alive, which keeps its leaf alive.
     std::unordered_set<const TensorObject*> gradients;
@@ -41,11 +68,10 @@ void Recorder::keep_living() {
 void Recorder::note_leaves(const std::unordered_map<const TensorObject*, int>& places) {
     std::unordered_map<const TensorObject*, std::size_t> last;
     for (std::size_t i = 0; i < program_.leaves.size(); ++i) last[program_.leaves[i].tensor.get()] = i;
-    for (std::size_t i = 0; i < program_.steps.size(); ++i) {
-        if (program_.steps[i].kind != StepKind::Rebind) continue;
-        Leaf& leaf = program_.leaves[static_cast<std::size_t>(program_.steps[i].index)];
-        if (last[leaf.tensor.get()] == static_cast<std::size_t>(program_.steps[i].index))
-            leaf.last = static_cast<int>(i);
+    for (std::size_t i = 0; i < program_.leaves.size(); ++i) {
+        Leaf& leaf = program_.leaves[i];
+        if (set_by_[i] < 0) continue;  // it failed
+        if (last[leaf.tensor.get()] == i) leaf.last = set_by_[i];
         if (leaf.last >= 0 && leaf.tensor->extras && leaf.tensor->extras->grad) {
             const Tensor& gradient = leaf.tensor->extras->grad;
             leaf.version = version_of(*gradient.get());
@@ -84,11 +110,10 @@ void Recorder::look_back() {
         refuse("adds or removes a hook of a tensor from before the block; do it before");
         break;
     }
-    for (std::size_t i = 0; i < program_.steps.size(); ++i) {
-        const Step& step = program_.steps[i];
-        if (step.kind != StepKind::Read || !shares_memory(step.read)) continue;
+    for (const int i : shared_reads_) {
+        const Step& step = program_.steps[static_cast<std::size_t>(i)];
         const auto& writers = program_.memory_of(step.inputs[0]).writers;
-        if (!writers.empty() && writers.back() > static_cast<int>(i))
+        if (!writers.empty() && writers.back() > i)
             program_.refusals.push_back(
                 {format("%s() hands out memory that the block writes later, so Python can see what it computes",
                         step.name),
@@ -138,15 +163,16 @@ bool Recorder::outlives(int memory) {
 // Rules of nodes from before the block read what the graph saved then.
 void Recorder::note_backward(Tensors roots) {
     program_.has_backward = true;
-    std::vector<Node*> stack;
-    FlatTable<Node*, char> seen;
+    std::vector<Node*> seen;  // a node's hint says where it stands, as in the engine
     const auto visit = [&](Node* node) {
-        if (node && !node->has(Node::kAccumulate) && seen.insert(node, 1)) stack.push_back(node);
+        if (node == nullptr || node->has(Node::kAccumulate)) return;
+        if (node->visit < seen.size() && seen[node->visit] == node) return;
+        node->visit = static_cast<std::uint32_t>(seen.size());
+        seen.push_back(node);
     };
     for (const Tensor& root : roots) visit(whole(root->grad_fn.get()));
-    while (!stack.empty()) {
-        Node* const node = stack.back();
-        stack.pop_back();
+    for (std::size_t next = 0; next < seen.size(); ++next) {
+        Node* const node = seen[next];
         if (node->sequence < program_.began)
             return refuse(
                 format("backward goes through %s, which was made before the block; make the whole graph inside",

@@ -26,7 +26,8 @@ struct EdgeOutline {
 };
 
 struct SlotOutline {
-    int reg = -1;  // -1: empty
+    bool saved = false;
+    int reg = -1;  // -1: empty, or released
     LayoutRef layout{};
     DType dtype{};
     int through = -1;

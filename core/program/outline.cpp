@@ -53,8 +53,6 @@ void Recorder::end_call(bool whole, Tensors results, Tensors arguments, std::vec
         note_ends();
         program_.finished = program_.refusals.empty();
     }
-    forget_nodes(program_);
-    for (KeptNode& kept : program_.nodes) kept.node = nullptr;
     for (Input& input : program_.inputs) {
         input.older = input.tensor->has(TensorObject::kOlder);
         for (const Tensor& argument : arguments) input.bound = input.bound || input.tensor.same(argument);
@@ -181,13 +179,13 @@ int Recorder::outline_node(Node* root) {
         }
         if (stack.size() > before) continue;
         stack.pop_back();
-        const int kept = index_of(program_, node);
+        const bool kept = is_noted(*node);
         const auto context = std::ranges::find(contexts_, node), hooked = std::ranges::find(hooked_, node);
-        if (kept < 0 || node->has(Node::kCut) || has_more(*node) ||
+        if (!kept || node->has(Node::kCut) || has_more(*node) ||
             (node->has(Node::kFunction) && context == contexts_.end())) {
             refuse(format("gives a graph with %s, which %s, so that a replay can't make it again yet",
                           node->kind->node_name,
-                          kept < 0 ? "was made when a view's history was asked for" : "has attributes"));
+                          !kept ? "was made when a view's history was asked for" : "has attributes"));
             break;
         }
         NodeOutline outline{.kind = node->kind,
@@ -208,7 +206,7 @@ int Recorder::outline_node(Node* root) {
             outline.edges.push_back(outline_edge(node->edge(static_cast<int>(i))));
         for (int i = 0; i < node->output_count; ++i)
             outline.outputs.emplace_back(LayoutRef(node->outputs()[i].layout), node->output_dtypes()[i]);
-        outline_slots(outline, *node, program_.nodes[static_cast<std::size_t>(kept)]);
+        outline_slots(outline, *node);
         if (inner) {
             const SavedSlot& where = node->slots()[0];
             outline.slices = {outlined_nodes_.at(inner), LayoutRef(where.layout), where.offset, where.dtype};
@@ -220,16 +218,17 @@ int Recorder::outline_node(Node* root) {
     return found == outlined_nodes_.end() ? -1 : found->second;
 }
 
-void Recorder::outline_slots(NodeOutline& outline, Node& node, const KeptNode& kept) {
-    for (std::size_t i = 0; i < kept.slots.size(); ++i) {
+void Recorder::outline_slots(NodeOutline& outline, Node& node) {
+    for (int i = 0; i < node.slot_count; ++i) {
         const SavedSlot& slot = node.slots()[i];
-        const KeptSlot& known = kept.slots[i];
+        const KeptSlot known = kept_slot(slot);
         if (known.edge)
             refuse(
                 format("gives a graph with %s, which saved a value with a history of its own", node.kind->node_name));
         if (written_through_alias(node, slot))
             refuse(format("gives a graph with %s, whose saved value was written through .data", node.kind->node_name));
-        outline.slots.push_back({.reg = known.reg,
+        outline.slots.push_back({.saved = slot.state != SlotState::Empty,
+                                 .reg = known.reg,
                                  .layout = LayoutRef(slot.layout),
                                  .dtype = slot.dtype,
                                  .through = known.through,

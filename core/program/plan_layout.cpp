@@ -13,6 +13,26 @@ namespace {
 
 constexpr std::int64_t kNoPlace = -1;
 
+// For each position some items, each of which is at one.
+class ByPosition {
+public:
+    ByPosition(std::size_t positions, std::size_t items)
+        : first_(positions, -1), last_(positions, -1), next_(items, -1) {}
+    void add(int position, std::size_t item) {
+        const auto at = static_cast<std::size_t>(position);
+        (first_[at] < 0 ? first_[at] : next_[static_cast<std::size_t>(last_[at])]) = static_cast<int>(item);
+        last_[at] = static_cast<int>(item);
+    }
+    template <class Body>
+    void each(std::size_t position, const Body& body) const {
+        for (int item = first_[position]; item >= 0; item = next_[static_cast<std::size_t>(item)])
+            body(static_cast<std::size_t>(item));
+    }
+
+private:
+    std::vector<int> first_, last_, next_;
+};
+
 }  // namespace
 
 // Gives each memory its place, and all pointers what they point to.
@@ -49,21 +69,19 @@ void Planner::lay_out(Plan& plan) {
         const Temporary& temporary = temporaries_[memory - program_.memories.size()];
         return temporary.before + temporary.after;
     };
-    std::vector<std::vector<int>> begins(static_cast<std::size_t>(position)), ends(static_cast<std::size_t>(position));
+    ByPosition begins(static_cast<std::size_t>(position), memories()), ends = begins;
     for (std::size_t i = 0; i < memories(); ++i) {
         if (!is_planned(static_cast<int>(i)) || wanted_[i] || lives[i].first < 0) continue;
         if (constant_[i]) {
             places_[i] = constants.take(bytes_of(i));
             continue;
         }
-        begins[static_cast<std::size_t>(lives[i].first)].push_back(static_cast<int>(i));
-        ends[static_cast<std::size_t>(lives[i].last)].push_back(static_cast<int>(i));
+        begins.add(lives[i].first, i);
+        ends.add(lives[i].last, i);
     }
-    for (std::size_t at = 0; at < begins.size(); ++at) {
-        for (const int memory : begins[at])
-            places_[static_cast<std::size_t>(memory)] = arena.take(bytes_of(static_cast<std::size_t>(memory)));
-        for (const int memory : ends[at])
-            arena.give(places_[static_cast<std::size_t>(memory)], bytes_of(static_cast<std::size_t>(memory)));
+    for (std::size_t at = 0; at < static_cast<std::size_t>(position); ++at) {
+        begins.each(at, [&](std::size_t memory) { places_[memory] = arena.take(bytes_of(memory)); });
+        ends.each(at, [&](std::size_t memory) { arena.give(places_[memory], bytes_of(memory)); });
     }
     plan.arena_bytes = arena.bytes();
     if (constants.bytes()) plan.constants = Storage::make(constants.bytes());
@@ -118,10 +136,9 @@ void Planner::order(Plan& plan) {
             if (const int reg = slice_.registers[static_cast<std::size_t>(run.first + k)]; reg >= 0)
                 last[static_cast<std::size_t>(program_.of(reg).memory)] = static_cast<int>(i);
     }
-    std::vector<std::vector<int>> let_go(noted_.size());
+    ByPosition let_go(noted_.size(), last.size());
     for (std::size_t i = 0; i < last.size(); ++i)
-        if (last[i] >= 0 && made_by_step(i) && !wanted_[i])
-            let_go[static_cast<std::size_t>(last[i])].push_back(static_cast<int>(i));
+        if (last[i] >= 0 && made_by_step(i) && !wanted_[i]) let_go.add(last[i], i);
     const int last_failing = last_that_may_fail();
     for (std::size_t i = 0; i < noted_.size(); ++i) {
         if (static_cast<int>(i) == last_failing + 1) plan.safe = plan.order.size();
@@ -133,9 +150,9 @@ void Planner::order(Plan& plan) {
         }
         if (!noted_[i].captured && (kind == StepKind::Run || kind == StepKind::Read))
             plan.order.push_back({nullptr, static_cast<int>(i)});
-        for (const int memory : let_go[i])
-            for (const int reg : program_.memories[static_cast<std::size_t>(memory)].registers)
-                plan.order.push_back({nullptr, -1 - reg});
+        let_go.each(i, [&](std::size_t memory) {
+            for (const int reg : program_.memories[memory].registers) plan.order.push_back({nullptr, -1 - reg});
+        });
     }
 }
 

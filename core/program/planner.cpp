@@ -56,10 +56,13 @@ void Planner::note(int index, kernels::Capture&& capture, const std::vector<Tens
     if (!capture.complete || !may_be_captured(index)) return;
     const std::size_t first = temporaries_.size();
     std::vector<Call> calls;
+    calls.reserve(capture.calls.size());
     for (auto& captured : capture.calls) {
         Call& call = calls.emplace_back();
         call.call = std::move(captured);
-        for (const kernels::Operand& operand : call.call->operands())
+        const std::vector<kernels::Operand> operands = call.call->operands();
+        call.references.reserve(operands.size());
+        for (const kernels::Operand& operand : operands)
             if (!refer(operand, index, registers, call) && !refer_to_temporary(operand, first, call)) return;
     }
     noted_[static_cast<std::size_t>(index)] = {true, std::move(calls)};

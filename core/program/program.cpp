@@ -1,6 +1,7 @@
 #include "core/program/program.h"
 
 #include <algorithm>
+#include <cstring>
 #include <unordered_set>
 #include <utility>
 
@@ -64,6 +65,15 @@ Bytes bytes_of(const Layout& layout, std::int64_t offset, DType dtype) {
     return {offset + reach.low * size, offset + (reach.high + 1) * size};
 }
 
+Bytes KeptRegister::bytes() const { return bytes_of(*layout, offset, dtype); }
+
+std::span<char> Recorded::keep_bytes(const void* bytes, std::size_t count) {
+    if (count == 0) return {};
+    char* const kept = static_cast<char*>(slabs->take(count));
+    std::memcpy(kept, bytes, count);
+    return {kept, count};
+}
+
 std::int64_t bytes_of(const Program& program) {
     std::unordered_set<const Storage*> seen;
     std::int64_t sum = 0;
@@ -77,9 +87,9 @@ std::int64_t bytes_of(const Program& program) {
         table(slice->runs_of), table(slice->registers);
         if (slice->plan) sum += slice->plan->bytes();
     }
-    for (const Step& step : program.steps) table(step.inputs), table(step.outputs), table(step.attributes);
-    table(program.steps), table(program.registers), table(program.memories), table(program.inputs);
-    return sum;
+    for (const Step& step : program.steps) table(step.inputs), table(step.outputs);
+    table(program.inputs);
+    return sum + program.slabs->bytes();
 }
 
 // A new tensor: what earlier results saved stays as it was.
@@ -104,7 +114,7 @@ bool Program::decides(const Step& read) const {
 
 bool Program::writes(int step, int reg) const {
     return std::ranges::any_of(steps[static_cast<std::size_t>(step)].writes, [&](const KeptWrite& written) {
-        return of(written.reg).memory == of(reg).memory && of(written.reg).bytes.meets(of(reg).bytes);
+        return of(written.reg).memory == of(reg).memory && of(written.reg).bytes().meets(of(reg).bytes());
     });
 }
 

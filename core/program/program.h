@@ -9,16 +9,18 @@
 // made by the step that defined it and all writes before that reach its bytes.
 #pragma once
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/base/few.h"
 #include "core/base/random.h"
+#include "core/base/segmented.h"
 #include "core/ops/opdef.h"
 
 namespace clew {
 
-using Numbers = Few<int, 4>;  // of steps, registers
+using Numbers = Few<int, 3>;  // of steps, registers
 
 struct Bytes {  // of a storage, from begin up to end
     std::int64_t begin, end;
@@ -26,20 +28,20 @@ struct Bytes {  // of a storage, from begin up to end
 };
 
 struct KeptRegister {
-    int memory;
     LayoutRef layout;
     std::int64_t offset;  // in bytes
+    int memory;
+    int made_by;  // a step; -1: an input or a constant
     DType dtype;
     bool number;  // stands for a Python number
-    int made_by;  // a step; -1: an input or a constant
-    Bytes bytes;
+    Bytes bytes() const;
 };
 
 struct Memory {
     std::int64_t bytes;
     int input;    // the first input on it; -1: the block made it
     int made_by;  // then: the step
-    Numbers writers{}, registers{};
+    Few<int, 2> writers{}, registers{};
 };
 
 // A tensor that was there before the block, or the .grad of one.
@@ -71,18 +73,19 @@ struct Step {
     const OpDef* op;
     Form form;
     StepKind kind = StepKind::Run;
-    Numbers inputs{}, outputs{};  // registers; -1: none
-    Few<KeptWrite, 1> writes{};
-    std::vector<char> attributes{};
-    const char* name = nullptr;
-    Generator* generator = nullptr;
-    Handle code{};  // the user's line
-    std::int32_t instruction = -1;
-    int index = -1;            // Read: of what was read; Rebind: of the leaf
     bool in_backward = false;  // the engine ran it
     Read read = Read::Other;
+    std::int32_t instruction = -1;
+    Numbers inputs{}, outputs{};  // registers; -1: none
+    Few<KeptWrite, 1> writes{};
+    std::span<char> attributes{};  // of Recorded::slabs
+    const char* name = nullptr;
+    Generator* generator = nullptr;
+    Handle code{};        // the user's line
+    int index = -1;       // Read: of what was read; Rebind: of the leaf
     bool varies = false;  // its attributes may be others in each run
 };
+static_assert(sizeof(Step) <= 112);  // there may be tens of thousands
 
 std::string name_of(const Step& step);  // "mul", "add_", "read.item", "set_grad"
 
@@ -163,8 +166,11 @@ struct NumberUse {
 
 // What a recorder writes down.
 struct Recorded {
-    std::vector<KeptRegister> registers;
-    std::vector<Memory> memories;
+    std::unique_ptr<Slabs> slabs = std::make_unique<Slabs>();
+    Segmented<KeptRegister> registers{*slabs};
+    Segmented<Memory> memories{*slabs};
+    Segmented<Step> steps{*slabs};
+    Segmented<KeptNode> nodes{*slabs};
     std::vector<Input> inputs;
     std::vector<std::pair<int, Tensor>> constants;  // register, value
     std::vector<Tensor> reads;                      // what each Read found
@@ -173,14 +179,13 @@ struct Recorded {
     std::vector<NumberUse> number_uses;             // of these
     std::vector<std::size_t> varying;               // constants that are set anew for each run
     std::vector<Leaf> leaves;
-    std::vector<Step> steps;
-    std::vector<KeptNode> nodes;
     std::vector<Living> living;
     std::vector<GradWitness> grads;
     std::vector<Refusal> refusals;
     std::vector<Refusal> once;  // why it can't run a second time as a whole
     std::vector<Handle> held;   // Python things that steps need
     bool has_backward = false;
+    std::span<char> keep_bytes(const void* bytes, std::size_t count);  // of attributes
 };
 
 struct Program : Recorded {

@@ -52,31 +52,9 @@ void Recorder::begin() {
     }
 }
 
-void Recorder::leave() {
-    pop();
-    on_ = false;
-    if (under_way_ == this) under_way_ = nullptr;
-}
-
-void Recorder::unmark() {
-    for (TensorObject* one = living_tensors; one; one = one->next) one->set(TensorObject::kOlder, false);
-}
-
-void Recorder::end(bool whole) {
-    if (!on_) return;
-    leave();
-    if (abandoned_) return forget();
-    if (whole) look_back();
-    if (whole) look_at_gradients();
-    if (whole && program_.refusals.empty()) {
-        keep_living();
-        note_ends();
-        program_.finished = true;
-    } else {
-        forget_nodes(program_);
-        program_.nodes.clear();
-    }
-    unmark();
+void Recorder::begin_call() {
+    begin();
+    call_ = true;
 }
 
 void Recorder::refuse(std::string text) {
@@ -102,10 +80,7 @@ Step Recorder::new_step(const OpCall& call) {
     step.code = std::move(code);
     step.instruction = site.instruction;
     step.in_backward = mode(kInBackward);
-    if (call.op.attribute_bytes) {
-        const char* const bytes = static_cast<const char*>(call.attributes);
-        step.attributes.assign(bytes, bytes + call.op.attribute_bytes);
-    }
+    step.attributes = program_.keep_bytes(call.attributes, call.op.attribute_bytes);
     for (const Tensor& input : call.inputs) step.inputs.push_back(resolve(input));
     for (const Tensor& input : call.inputs)
         if (input && is_meta(input)) refuse_meta(call);
@@ -206,6 +181,7 @@ void Recorder::read(OpCall& call) {
     step.index = static_cast<int>(program_.reads.size());
     program_.reads.push_back(copied_value(call.inputs[0]));
     program_.followed.push_back(0);
+    if (shares_memory(step.read)) shared_reads_.push_back(static_cast<int>(program_.steps.size()));
     program_.steps.push_back(std::move(step));
 }
 
@@ -229,8 +205,10 @@ void Recorder::rebind(OpCall& call) {
     if (leaf->has(TensorObject::kOlder)) resolve(leaf);
     step.index = static_cast<int>(program_.leaves.size());
     program_.leaves.push_back({.tensor = leaf});
+    set_by_.push_back(-1);
     dispatch(call);
     if (abandoned_) return;
+    set_by_[static_cast<std::size_t>(step.index)] = static_cast<int>(program_.steps.size());
     program_.steps.push_back(std::move(step));
 }
 
@@ -250,7 +228,7 @@ void Recorder::load_constant(OpCall& call) {
     program_.constants.emplace_back(from, value);
     Step step = new_step(call);
     step.op = &load_op;
-    step.attributes.clear();
+    step.attributes = {};
     step.inputs = {from};
     const int index = static_cast<int>(program_.steps.size());
     step.outputs = {define(made, index)};

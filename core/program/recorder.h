@@ -16,8 +16,16 @@ namespace clew {
 struct RecorderTables {
     // By identity. Those that are given while it records follow each other.
     FlatTable<std::uint64_t, int> older_memories_;
-    std::vector<int> memories_;  // from this one on; -1: none
+    struct Known {
+        int memory = -1;  // -1: none
+        int reg = -1;     // the last that was added there, if its layout is set
+        const Layout* layout = nullptr;
+        std::int64_t place = 0;
+    };
+    std::unique_ptr<Slabs> slabs_ = std::make_unique<Slabs>();
+    Segmented<Known> memories_{*slabs_};  // from this one on
     std::uint64_t first_identity_ = last_identity + 1;
+    std::vector<char> noted_nodes_;                    // of a call: by number, from program.began on
     std::unordered_map<const Storage*, int> foreign_;  // by address: held
     std::vector<StorageRef> held_;
     std::unordered_map<const TensorObject*, int> inputs_;           // tensors from before the block; their register
@@ -26,6 +34,8 @@ struct RecorderTables {
     std::unordered_map<const TensorObject*, int> outlined_results_;
     std::unordered_map<const Storage*, const TensorObject*> gradient_on_;  // which gradient of the call lies there
     std::unordered_map<const Node*, int> outlined_nodes_;
+    std::vector<int> shared_reads_;  // steps that hand out memory
+    std::vector<int> set_by_;        // of each leaf: the step
 };
 
 class Recorder : public Interpreter, private RecorderTables {
@@ -35,6 +45,7 @@ public:
 
     // One block at a time in a process: tensors carry a mark.
     void begin();
+    void begin_call();  // whose nodes go with it, unless they are outlined
     // To measure: whatever else wants to record or to replay ends it, with nothing kept; so do kMostAside steps.
     static constexpr std::size_t kMostAside = 10'000;
     void begin_aside();
@@ -81,6 +92,7 @@ private:
     void forget();
 
     // values.cpp
+    Known* known_of(Storage& storage);  // null: it is older than the block
     int memory_of(Storage& storage, bool make);
     int new_memory(const Storage& storage);
     int memory_of(const Tensor& tensor, bool make) { return memory_of(*tensor->storage, make); }
@@ -97,6 +109,8 @@ private:
     int input_with_counter(int memory, const void* counter) const;
     Tensor older_on(const Tensor& tensor) const;
     int register_of(const SavedSlot& slot);
+    KeptSlot kept_slot(const SavedSlot& slot);
+    bool is_noted(const Node& node) const;
     void note_node(Node* node, int step);
     void note_history(const Tensor& tensor, int step);
 
@@ -107,7 +121,7 @@ private:
     void check_ages();
     int outline_node(Node* node);
     EdgeOutline outline_edge(const Edge& edge);
-    void outline_slots(NodeOutline& outline, Node& node, const KeptNode& kept);
+    void outline_slots(NodeOutline& outline, Node& node);
 
     // living.cpp
     void leave();
@@ -124,6 +138,7 @@ private:
     Program& program_;
     bool on_ = false;
     bool aside_ = false;
+    bool call_ = false;
     bool abandoned_ = false;
     std::thread::id thread_{};  // on whose stack it is
     bool failed_ = false;       // an operation raised

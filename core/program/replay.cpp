@@ -54,20 +54,20 @@ public:
     }
     // Follows the plan, where all that is written are copies. Gives the first step whose memory holds other values in
     // the end than after `one_by_one`.
-    const Step* first_other(const Replay& one_by_one) {
+    int first_other(const Replay& one_by_one) {
         const ModeGuard quietly(kNoGrad | kInBackward, true), plainly(kTiming | kInferenceMode | kSavedHooks, false);
         const CopyAllWritten apart(state_.plan->direct);
         begin();
         const GeneratorGuard generators(slice_);
         follow(*state_.plan, false);
-        const Step* first = nullptr;
+        int first = -1;
         const auto compare = [&](int reg, const Tensor& mine) {
             const int made_by = program_.memory_of(reg).made_by;
             const Step* const step = made_by < 0 ? nullptr : &program_.steps[static_cast<std::size_t>(made_by)];
             const Tensor other = one_by_one.value_of(reg);
             if (!mine || !other || (step && step->op->is(kUninitialized))) return;
             if (digest_of({&mine, 1}) == digest_of({&other, 1})) return;
-            if (const Step* const last = last_write(reg, step); first == nullptr || last < first) first = last;
+            if (const int last = last_write(reg, made_by); first < 0 || last < first) first = last;
         };
         for (const int reg : state_.plan->passing) compare(reg, value_of(reg));
         for (const int reg : state_.plan->saved) {
@@ -97,9 +97,9 @@ private:
     }
     Tensor value_of(int reg) const { return reg < 0 ? Tensor() : state_.regs[static_cast<std::size_t>(reg)]; }
     // That reaches the memory of a register, which `maker` made, or which was there before (null).
-    const Step* last_write(int reg, const Step* maker) const {
-        const Numbers& writers = program_.memory_of(reg).writers;
-        return writers.empty() ? maker : &program_.steps[static_cast<std::size_t>(writers.back())];
+    int last_write(int reg, int maker) const {
+        const auto& writers = program_.memory_of(reg).writers;
+        return writers.empty() ? maker : writers.back();
     }
 
     // The first replay of a slice makes its plan. While a plan is in use, another replay goes without.

@@ -31,12 +31,12 @@ void Planner::transpose_once() {
     std::vector<Use> uses;
     for (std::size_t step = 0; step < noted_.size(); ++step)
         for (Call& call : noted_[step].calls) {
+            if (call.references.size() < 2 || !is_input(call.references[1].memory)) continue;
+            const Reference& at = call.references[1];
             const auto* const product = dynamic_cast<const kernels::TransposingProduct*>(call.call.get());
-            const kernels::View* const a = product ? product->transposed() : nullptr;
-            const Reference* const at = a ? &call.references[1] : nullptr;
-            if (at && is_input(at->memory))
+            if (const kernels::View* const a = product ? product->transposed() : nullptr)
                 uses.push_back(
-                    {step, &call, {at->memory, at->offset, a->sizes[0], a->sizes[1], a->strides[0], a->dtype}});
+                    {step, &call, {at.memory, at.offset, a->sizes[0], a->sizes[1], a->strides[0], a->dtype}});
         }
     std::vector<std::pair<std::size_t, Call>> transpositions;
     while (!uses.empty()) {

@@ -1,6 +1,4 @@
 // Which register a tensor is: Note [Registers and memories].
-#include <cstring>
-
 #include "core/autograd/hooks.h"
 #include "core/autograd/leaf.h"
 #include "core/autograd/mode.h"
@@ -10,15 +8,30 @@
 #include "core/program/witness.h"
 
 namespace clew {
+namespace {
+
+// On its storage, together with its layout.
+std::int64_t place_of(const Tensor& tensor) {
+    constexpr std::int64_t kDTypes = 256;
+    return tensor->offset * kDTypes + static_cast<std::int64_t>(tensor->dtype);
+}
+
+}  // namespace
+
+Recorder::Known* Recorder::known_of(Storage& storage) {
+    const std::uint64_t identity = identity_of(storage);
+    if (identity < first_identity_) return nullptr;
+    const std::uint64_t place = identity - first_identity_;
+    while (place >= memories_.size()) memories_.push_back({});
+    return &memories_[place];
+}
 
 int Recorder::memory_of(Storage& storage, bool make) {
-    const std::uint64_t identity = identity_of(storage);
-    if (identity >= first_identity_) {
-        const std::uint64_t place = identity - first_identity_;
-        if (place >= memories_.size()) memories_.resize(place + 1, -1);
-        int& known = memories_[place];
-        return known >= 0 || !make ? known : known = new_memory(storage);
+    if (Known* const known = known_of(storage)) {
+        if (known->memory < 0 && make) known->memory = new_memory(storage);
+        return known->memory;
     }
+    const std::uint64_t identity = identity_of(storage);
     if (identity) {
         if (const int* const found = older_memories_.find(identity)) return *found;
     } else if (const auto found = foreign_.find(&storage); found != foreign_.end()) {
@@ -51,10 +64,11 @@ int Recorder::find(int memory, const Layout& layout, std::int64_t offset, DType 
 int Recorder::add_register(int memory, const Tensor& tensor, int made_by) {
     const int reg = static_cast<int>(program_.registers.size());
     const std::int64_t offset = byte_offset(tensor);
-    program_.registers.push_back({memory, tensor->layout, offset, tensor.dtype(),
-                                  tensor->has(TensorObject::kWrappedNumber), made_by,
-                                  bytes_of(tensor.layout(), offset, tensor.dtype())});
+    program_.registers.push_back(
+        {tensor->layout, offset, memory, made_by, tensor.dtype(), tensor->has(TensorObject::kWrappedNumber)});
     program_.memories[static_cast<std::size_t>(memory)].registers.push_back(reg);
+    if (Known* const known = tensor->has(TensorObject::kWrappedNumber) ? nullptr : known_of(*tensor->storage))
+        *known = {memory, reg, tensor->layout.get(), place_of(tensor)};
     return reg;
 }
 
@@ -87,9 +101,8 @@ int Recorder::alias_of(int memory, const Tensor& tensor) {
     Step step{.op = &alias_op, .form = Form::Functional};
     step.inputs = {from};
     step.outputs = {reg};
-    step.attributes.resize(sizeof(AliasAttrs));
     const AliasAttrs attributes{tensor->layout.get(), byte_offset(tensor) - program_.of(from).offset, tensor.dtype()};
-    std::memcpy(step.attributes.data(), &attributes, sizeof attributes);
+    step.attributes = program_.keep_bytes(&attributes, sizeof attributes);
     step.code = last_code_;
     step.in_backward = mode(kInBackward);
     program_.steps.push_back(std::move(step));
@@ -121,6 +134,8 @@ int Recorder::resolve(const Tensor& tensor) {
         if (const auto found = inputs_.find(tensor.get()); found != inputs_.end()) return found->second;
         return add_input(tensor, tensor, false, memory_of(tensor, true));
     }
+    if (const Known* const known = known_of(*tensor->storage))
+        if (known->layout == tensor->layout.get() && known->place == place_of(tensor)) return known->reg;
     int memory = memory_of(tensor, false);
     if (memory < 0) {
         const Tensor older = older_on(tensor);
@@ -170,28 +185,39 @@ int Recorder::register_of(const SavedSlot& slot) {
     return resolve(value);
 }
 
-// What a node of the block saved, to fill it again.
+KeptSlot Recorder::kept_slot(const SavedSlot& slot) {
+    KeptSlot known;
+    if (slot.state != SlotState::Held) return known;
+    const void* const counter =
+        slot.has_rest && slot.rest->counter ? static_cast<const void*>(slot.rest->counter.get()) : slot.held_storage();
+    known.reg = register_of(slot);
+    known.through = input_with_counter(program_.of(known.reg).memory, counter);
+    known.stale = current_version(slot) != slot.version;
+    known.edge = slot.has_rest && slot.rest->edge;
+    return known;
+}
+
+bool Recorder::is_noted(const Node& node) const {
+    if (!call_) return index_of(program_, &node) >= 0;
+    const std::uint64_t place = node.sequence - program_.began;
+    return node.sequence >= program_.began && place < noted_nodes_.size() && noted_nodes_[place];
+}
+
+// What a node of the block saved, to fill it again. Of a call, that is asked of the nodes that are there at its end.
 void Recorder::note_node(Node* node, int step) {
-    if (node == nullptr || node->has(Node::kAccumulate) || node->sequence < program_.began || node->has(Node::kKept))
-        return;
-    KeptNode kept{.node = node, .step = step, .born = node->sequence};
-    for (int i = 0; i < node->slot_count; ++i) {
-        SavedSlot& slot = node->slots()[i];
-        KeptSlot known;
-        if (slot.state == SlotState::Packed)
+    if (node == nullptr || node->has(Node::kAccumulate) || node->sequence < program_.began || is_noted(*node)) return;
+    for (int i = 0; i < node->slot_count; ++i)
+        if (node->slots()[i].state == SlotState::Packed)
             refuse(format("%s was saved through saved_tensors_hooks, which a program can't fill again yet",
                           node->kind->node_name));
-        if (slot.state == SlotState::Held) {
-            const void* const counter = slot.has_rest && slot.rest->counter
-                                            ? static_cast<const void*>(slot.rest->counter.get())
-                                            : slot.held_storage();
-            known.reg = register_of(slot);
-            known.through = input_with_counter(program_.of(known.reg).memory, counter);
-            known.stale = current_version(slot) != slot.version;
-            known.edge = slot.has_rest && slot.rest->edge;
-        }
-        kept.slots.push_back(known);
+    if (call_) {
+        const std::uint64_t place = node->sequence - program_.began;
+        if (place >= noted_nodes_.size()) noted_nodes_.resize(place + 1);
+        noted_nodes_[place] = 1;
+        return;
     }
+    KeptNode kept{.node = node, .step = step, .born = node->sequence};
+    for (int i = 0; i < node->slot_count; ++i) kept.slots.push_back(kept_slot(node->slots()[i]));
     program_.nodes.push_back(std::move(kept));
     keep_node(program_, static_cast<int>(program_.nodes.size()) - 1);
 }

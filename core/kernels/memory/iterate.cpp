@@ -124,6 +124,7 @@ public:
     std::vector<Operand> operands() override {
         const FlatLoop loop = flat_loop(inner_, kOperands, count_, strides_, items_);
         std::vector<Operand> list;
+        list.reserve(kOperands);
         for (int k = 0; k < kOperands; ++k) list.push_back(loop.operand(k, &data_[k]));
         return list;
     }
@@ -148,6 +149,7 @@ public:
     }
     std::vector<Operand> operands() override {
         std::vector<Operand> list;
+        list.reserve(static_cast<std::size_t>(plan_.operands));
         for (int k = 0; k < plan_.operands; ++k) {
             Operand& operand = list.emplace_back(&plan_.data[k], 0, plan_.items[k], k == 0);
             for (int axis = 0; axis < plan_.ndim; ++axis) operand.reach(plan_.sizes[axis] - 1, plan_.strides[axis][k]);

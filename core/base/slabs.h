@@ -1,0 +1,57 @@
+// Memory that is taken in small pieces and given back all at once.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/base/allocator.h"
+
+namespace clew {
+
+// Note [Slabs]
+// Touching fresh pages costs more than what is written there: a microsecond for each 4 KiB. So what grows with the
+// length of a recording comes from a few blocks, each larger than the one before, up to a huge page, which is touched
+// at once; and blocks that others gave back are used again (Note [Cached blocks]).
+class Slabs {
+public:
+    Slabs() = default;
+    Slabs(const Slabs&) = delete;
+    Slabs& operator=(const Slabs&) = delete;
+    ~Slabs() {
+        for (const auto& [memory, bytes] : slabs_) block_give(memory, bytes);
+    }
+
+    // Aligned for any type.
+    void* take(std::size_t bytes) {
+        bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+        if (bytes > left_) add(bytes);
+        left_ -= bytes;
+        return std::exchange(next_, next_ + bytes);
+    }
+    std::int64_t bytes() const {
+        std::int64_t sum = 0;
+        for (const auto& [memory, bytes] : slabs_) sum += static_cast<std::int64_t>(bytes);
+        return sum;
+    }
+
+private:
+    static constexpr std::size_t kAlignment = 16, kFirst = 4 << 10, kLast = 2 << 20;
+
+    void add(std::size_t least) {
+        std::size_t size = kFirst;
+        for (std::size_t i = 0; i < slabs_.size() && size < kLast; ++i) size *= 4;
+        size = size > kLast / 4 ? kLast : size;
+        if (size < least) size = least;
+        slabs_.emplace_back(nullptr, size);
+        slabs_.back().first = block_take(size);
+        next_ = static_cast<char*>(slabs_.back().first);
+        left_ = size;
+    }
+
+    std::vector<std::pair<void*, std::size_t>> slabs_;
+    char* next_ = nullptr;
+    std::size_t left_ = 0;
+};
+
+}  // namespace clew
