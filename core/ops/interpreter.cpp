@@ -15,9 +15,10 @@ CallSignature call_signature;
 
 namespace {
 
-thread_local constinit Interpreter* top = nullptr;
-thread_local constinit Interpreter* uppermost = nullptr;  // `top` is below it while calls are handled
-thread_local constinit int calls_handled = 0;             // right now, one inside the other
+// `top` is below `uppermost` while calls are handled: so many right now, one inside the other.
+thread_local constinit Interpreter* top __attribute__((tls_model("initial-exec"))) = nullptr;
+thread_local constinit Interpreter* uppermost __attribute__((tls_model("initial-exec"))) = nullptr;
+thread_local constinit int calls_handled __attribute__((tls_model("initial-exec"))) = 0;
 
 void set_top(Interpreter* interpreter) {
     top = interpreter;

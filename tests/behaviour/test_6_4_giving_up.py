@@ -37,3 +37,11 @@ def test_a_hit_now_and_then_keeps_it_going() -> None:
             assert scaled(clew.ones(1), float(i)).item() == i
             assert scaled(clew.ones(1), float(i)).item() == i
     assert scaled.hits == 40
+
+
+def test_a_short_call_that_reads_too_many_values_is_not_kept() -> None:
+    table = {i: i for i in range(10_001)}
+    scaled = clew.compile(lambda x: x * len(table))
+    assert scaled(clew.ones(1)).item() == 10_001
+    assert scaled.variants == 0
+    assert "reads more than 10,000 values of Python from before the call" in scaled.why()
