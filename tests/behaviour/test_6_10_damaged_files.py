@@ -104,6 +104,13 @@ def changed(path, parts, change):
     )
 
 
+def test_the_file_of_another_program_is_called_so(path):
+    path.write_text('"""A script."""\nimport clew\n')
+    refuses(path, "^not a clew program: expected a file that clew wrote, got another one$")
+    clew.save({"w": clew.ones(2)}, path)
+    refuses(path, "^not a clew program: .* got a zip archive, as torch.save writes it: clew.load reads those$")
+
+
 def test_a_size_that_is_only_claimed_takes_no_memory(path, parts):
     def claim(content):
         content["program"]["memories"] = [2**45] * len(content["program"]["memories"])

@@ -145,6 +145,27 @@ def test_each_folding_shows_more_than_the_one_before(opened, picture):
     assert shown["nothing"].count("ExpBackward0") == 6
 
 
+def test_the_panel_tells_of_all_moments(opened, picture):
+    """What was held when the graph was built, and what became of it, wherever the slider is."""
+    page = opened(picture.html)
+    labels = page.page.locator(".panel h3.moment-label").all_inner_texts()
+    assert labels[0] == "built (shown)"
+    assert labels[1] == "after a backward that kept the graph"
+    assert labels[2].startswith("after backward() at test_graph_page.py:")
+    assert "released to the allocator" in page.page.locator(".panel").inner_text()
+
+
+def test_many_inputs_of_one_operation_are_in_sight(opened):
+    rnn = clew.nn.GRU(8, 160)
+    page = opened(clew.graph.draw(rnn(clew.randn(10, 4, 8))[0].sum()).html, viewport={"width": 1440, "height": 1000})
+    out_of_sight = """() => {
+      const canvas = document.querySelector(".canvas").getBoundingClientRect();
+      const boxes = [...document.querySelectorAll(".canvas .box")].map(one => one.getBoundingClientRect());
+      return boxes.filter(box => box.left < canvas.left || box.right > canvas.right).length;
+    }"""
+    assert page.page.evaluate(out_of_sight) == 0
+
+
 def test_the_slider_goes_through_the_life_of_the_graph(opened, picture):
     page = opened(picture.html)
     page.page.select_option(".folding", "nothing")

@@ -52,6 +52,16 @@ def rows(page):
     return found
 
 
+def test_each_area_has_its_name_and_colour_below_the_chart(page):
+    for by in ("category", "module"):
+        page.select_option(".memory-by", by)
+        areas = page.locator(".memory-chart path[data-name]").all()
+        told = page.locator(".memory-legend > span").all()
+        assert [one.inner_text() for one in told] == [one.get_attribute("data-name") for one in areas]
+        colours = [one.locator(".swatch").evaluate("one => getComputedStyle(one).backgroundColor") for one in told]
+        assert colours == [one.evaluate("one => getComputedStyle(one).fill") for one in areas]
+
+
 def test_totals_are_the_allocators(page, recorded):
     _, peak, _, _, _ = recorded
     assert int(page.locator(".memory-title").get_attribute("data-bytes")) == peak

@@ -57,6 +57,13 @@ def test_what_consumes_a_parameter_belongs_to_its_module(mlp, loss):
     assert homes["ReluBackward0"] == ""
 
 
+def test_a_module_that_is_not_in_another_is_called_as_the_program_calls_it():
+    table, rnn, head = clew.nn.Embedding(5, 3), clew.nn.GRU(3, 4), clew.nn.Linear(4, 2)
+    with clew.graph.record_modules():
+        y = head(rnn(table(clew.zeros(6, 2, dtype=clew.int64)))[0]).log_softmax(-1).mean()
+    assert groups_of(draw(y), "module") == {"table · Embedding", "rnn · GRU", "head · Linear"}
+
+
 def test_module_of_is_believed(loss):
     picture = draw(loss, module_of=lambda node: "head.out" if node.name().startswith("Addmm") else None)
     assert groups_of(picture, "module") == {"head.out"}

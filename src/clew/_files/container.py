@@ -83,6 +83,8 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[Any, dict[str, memory
 def unpacked(data: bytes, kind: str) -> tuple[Any, dict[str, memoryview]]:
     """As `read`, of a file's bytes."""
     whole = memoryview(data)
+    if data[8:9] not in (b"", b"{"):
+        raise ProgramError(f"not a {kind}: expected a file that clew wrote, got {_looks_like(data)}")
     length = int.from_bytes(whole[:8], "little")
     _need(len(whole) >= 8 and length <= min(len(whole) - 8, _LONGEST_HEADER), "it is shorter than its header")
     text, rest = bytes(whole[8 : 8 + length]), whole[8 + length :]
@@ -91,7 +93,7 @@ def unpacked(data: bytes, kind: str) -> tuple[Any, dict[str, memoryview]]:
         metadata = header.pop("__metadata__")
         found, version, digest, content = (metadata[key] for key in _KEYS)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise ProgramError(f"expected a file of clew ({kind}), got something else") from None
+        raise ProgramError(f"not a {kind}: expected a file that clew wrote, got another one") from None
     _need(found == kind, f"it is a file of another kind ({found!r:.60})")
     _need(version == str(_VERSION), f"it is of version {version!r:.20}, and this clew reads version {_VERSION}")
     _need(isinstance(digest, str) and len(digest) == len(_BLANK), "it has no digest")
@@ -101,6 +103,12 @@ def unpacked(data: bytes, kind: str) -> tuple[Any, dict[str, memoryview]]:
         return json.loads(content), {name: _slice(rest, one["data_offsets"]) for name, one in header.items()}
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ProgramError(f"the file is not in order: {error}") from None
+
+
+def _looks_like(data: bytes) -> str:
+    if data.startswith(b"PK"):
+        return "a zip archive, as torch.save writes it: clew.load reads those"
+    return "another one"
 
 
 def _slice(data: memoryview, offsets: Any) -> memoryview:

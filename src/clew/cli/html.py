@@ -31,7 +31,13 @@ def page(report: Report) -> Page:
     if pictures := _pictures(report):
         made.add_graphs(pictures)
     if report.timeline is not None:
-        made.add("Memory", report.timeline.section("From the end of one backward to the end of the next: one step."))
+        is_step = report.chosen is not None and report.chosen.steps
+        since = (
+            "From the end of one backward to the end of the next: one step"
+            if is_step
+            else "Until the end of this backward"
+        )
+        made.add("Memory", report.timeline.section(f"{since}."))
     made.add("Summary", _summary(report))
     made.add("Growth", _growth(report))
     return made

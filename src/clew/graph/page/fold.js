@@ -85,7 +85,7 @@ function unfoldToFit(model, fits) {
     if (!unfolded.has(model.group_parent[group])) continue;
     const wanted = new Set(unfolded).add(group);
     // A group that is most of the graph says nothing as one box: it is unfolded even if not all of it can be seen at once.
-    const isMost = 2 * (model.group_end[group] - model.group_first[group]) > model.count;
+    const isMost = !isKind(model, group, "inputs") && 2 * (model.group_end[group] - model.group_first[group]) > model.count;
     if (isMost || fits(wanted)) unfolded.add(group);
   }
   return unfolded;

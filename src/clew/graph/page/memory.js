@@ -45,6 +45,7 @@ async function startMemory(root) {
     }
     svg.setAttribute("viewBox", `0 0 ${svg.clientWidth} ${svg.clientHeight}`);
     svg.replaceChildren(...areas, ...byteAxis(top, step, y, svg.clientWidth), ...timeAxis(state, x, width, bottom), marker(x, bottom));
+    find("memory-legend").replaceChildren(...series.map(([name]) => element("span", {}, element("span", { class: "swatch", style: `background: ${colourOf(name)}` }), name)));
     state.scale = { x, width, stack, series };
   }
 

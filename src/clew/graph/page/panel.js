@@ -75,9 +75,9 @@ function describeNode(model, moment, node, actions) {
       const notes = [];
       if (slotState === "freed" && (fate === "dropped" || fate === "elsewhere")) {
         slotState = "dropped";
-        notes.push(`only the reference: ${fate === "dropped" ? "others have" : "other graphs hold"} the memory`);
+        notes.push(`still referenced ${fate === "dropped" ? "elsewhere" : "by other graphs"}`);
       }
-      if (slotState === "freed" && fate === "held") notes.push("another node holds the memory still");
+      if (slotState === "freed" && fate === "held") notes.push("still referenced by another node");
       if (model.slot_flags[slot] & 1) notes.push("memory counted elsewhere");
       if (model.slot_flags[slot] & 2) notes.push("another library's memory");
       if (model.slot_view_bytes[slot] < model.slot_bytes[slot]) notes.push(`${bytesText(model.slot_view_bytes[slot])} of it are used`);
@@ -136,7 +136,8 @@ function describeAll(model, moment) {
   const sum = totals(model, moment, itemOfGroup(0));
   return [
     element("h2", {}, "The graph"),
-    facts([["operations", numberText(sum.nodes)], ...costFacts(sum), ...memoryFacts(sum)]),
+    facts([["operations", numberText(sum.nodes)], ...costFacts(sum)]),
+    ...model.moments.flatMap((one) => [element("h3", { class: "moment-label" }, one === moment && model.moments.length > 1 ? `${one.label} (shown)` : one.label), facts(memoryFacts(totals(model, one, itemOfGroup(0))))]),
     element("p", { class: "hint" }, "Click a box to see what it is. Drag to move, turn the wheel to zoom, + and − on boxes unfold and fold."),
   ];
 }

@@ -6,6 +6,7 @@ import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from ... import _core
@@ -39,7 +40,7 @@ def arrange(operations: Sequence[Node], leaves: Sequence[Node], naming: Naming) 
         naming: names of leaves, data and modules.
     """
     columns = Columns()
-    modules = _modules(operations, naming)
+    modules, roots = _modules(operations, naming)
     users = _users(operations, leaves)
     data = data_inputs(operations, naming.data)
     signatures, lines = [], []
@@ -50,7 +51,7 @@ def arrange(operations: Sequence[Node], leaves: Sequence[Node], naming: Naming) 
     columns.text = type(columns.text)()
     used = [(leaf, its_users) for leaf, its_users in zip(leaves, users, strict=True) if its_users]
     sources = [its_users for _, its_users in used] + [one.users for one in data]
-    groups = fold(signatures, lines, _paths(operations, modules), sources, columns.text)
+    groups = fold(signatures, lines, _paths(operations, modules, roots), sources, columns.text)
     everything: list[Node | DataInput] = [*operations, *(leaf for leaf, _ in used), *data]
     feeds = _feeds(data)
     row: dict[Any, int] = {}
@@ -63,7 +64,8 @@ def arrange(operations: Sequence[Node], leaves: Sequence[Node], naming: Naming) 
         else:
             below = [row[node] for node, _ in one.next_functions if node is not None]
             below += [row[id(each)] for each in feeds.get(at, ())]
-            entry = Entry(OPERATION, one, tuple(below), module=module_label(modules[at]) if modules[at] else "")
+            module = module_label(modules[at], roots[at]) if modules[at] else ""
+            entry = Entry(OPERATION, one, tuple(below), module=module)
             row[one] = columns.add(entry, _attributes(one, naming.attribute_width) if naming.attribute_width else "")
     for leaf, its_users in zip(leaves, users, strict=True):
         if not its_users:  # its node was drawn itself
@@ -79,12 +81,34 @@ def leaf_entry(node: Node, names: Mapping[int, str]) -> Entry:
     return Entry(LEAF, node, title=names.get(key, "leaf"))
 
 
-def _modules(operations: Sequence[Node], naming: Naming) -> list[str]:
-    """The module of each operation; empty where neither a log nor the parameters tell."""
+def _modules(operations: Sequence[Node], naming: Naming) -> tuple[list[str], list[str]]:
+    """The module of each operation, empty where neither a log nor the parameters tell, and what its root is called."""
     guessed = fill_modules(
         operations, modules_by_parameters(operations, lambda node: naming.leaves.get(leaf_key(node) or 0))
     )
-    return [naming.module_of(node) or guessed.get(node) or "" for node in operations]
+    logged = [naming.module_of(node) or "" for node in operations]
+    roots: list[str] = []
+    for _, run in groupby(range(len(operations)), lambda at: logged[at].partition(".")[0]):
+        numbers = list(run)
+        names = {
+            _root_name(logged[at], naming.leaves.get(leaf_key(below) or 0, ""))
+            for at in numbers
+            for below, _ in operations[at].next_functions
+            if below is not None and logged[at]
+        } - {""}
+        roots += [names.pop() if len(names) == 1 else ""] * len(numbers)
+    return [path or guessed.get(node) or "" for path, node in zip(logged, operations, strict=True)], roots
+
+
+def _root_name(path: str, parameter: str) -> str:
+    """What the root is called: the log has the path from its class on, a parameter's name that from a variable on.
+
+    Example:
+        >>> _root_name("Sequential.2", "model.2.bias"), _root_name("GRU", "net.rnn.weight_ih_l0")
+        ('model', 'net.rnn')
+    """
+    below, module = path.partition(".")[2], parameter.rpartition(".")[0]
+    return module.removesuffix(below).removesuffix(".") if module.endswith(below) else ""
 
 
 def _users(operations: Sequence[Node], leaves: Sequence[Node]) -> list[list[int]]:
@@ -108,15 +132,15 @@ def _feeds(data: Sequence[DataInput]) -> dict[int, list[DataInput]]:
     return feeds
 
 
-def _paths(operations: Sequence[Node], modules: Sequence[str]) -> list[tuple[Component, ...]]:
+def _paths(operations: Sequence[Node], modules: Sequence[str], roots: Sequence[str]) -> list[tuple[Component, ...]]:
     # The function that made both the first and the last node is where all of it happens: to fold it says nothing.
     around = {function_of(node) for node in operations[:1]} & {function_of(node) for node in operations[-1:]}
-    label: Callable[[str], str] = functools.cache(module_label)
+    label: Callable[[str, str], str] = functools.cache(module_label)
     paths = []
-    for node, module in zip(operations, modules, strict=True):
+    for node, module, root in zip(operations, modules, roots, strict=True):
         function = function_of(node)
         parts = module.split(".") if module else []
-        path: list[Component] = [("module", label(".".join(parts[: depth + 1]))) for depth in range(len(parts))]
+        path: list[Component] = [("module", label(".".join(parts[: depth + 1]), root)) for depth in range(len(parts))]
         is_module_itself = bool(module) and function[1].rpartition(".")[2] == "forward"
         if function[1] not in ("", "<module>") and function not in around and not is_module_itself:
             path.append(("function", f"{function[1]}()"))

@@ -163,21 +163,25 @@ def module_of(node: Any) -> str | None:
     return None
 
 
-def module_label(path: str) -> str:
+def module_label(path: str, root: str = "") -> str:
     """What a reader calls the module at a path of :func:`module_of`: the path below the root, and the class.
+
+    Args:
+        path: begins with the class of the root.
+        root: what the program calls the root.
 
     Example:
         >>> model = clew.nn.Sequential(clew.nn.Linear(3, 4), clew.nn.ReLU())
         >>> with clew.graph.record_modules():
         ...     y = model(clew.ones(2, 3))
-        >>> module_label("Sequential.0"), module_label("Sequential"), module_label("encoder.3")
-        ('0 · Linear', 'Sequential', 'encoder.3')
+        >>> module_label("Sequential.0"), module_label("Sequential", "model"), module_label("encoder.3")
+        ('0 · Linear', 'model · Sequential', 'encoder.3')
     """
     for module_log in _asked():
         kind = module_log.kind_of(path)
         if kind is not None:
             _, _, below = path.partition(".")
-            return f"{below} · {kind}" if below else kind
+            return f"{below or root} · {kind}" if below or root else kind
     return path
 
 
