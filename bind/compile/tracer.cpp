@@ -89,6 +89,8 @@ void Tracer::look_at(_PyInterpreterFrame* frame) {
         while (at && at->opcode == EXTENDED_ARG) ++at;
     if (at == nullptr || at->depth < 0) return stay_eager("runs code that can't be read");
     if (at->opcode == EXTENDED_ARG) return;
+    const bool waits = reading_ || handed_on_ || stepping_ || question_.frame;  // for what the last instruction gave
+    if (!waits && Watch::only_moves(at->opcode)) return;
     code_ = code;
     rest_ = {at + 1, table.end()};
     Watch watch(*this, *frame, *at);

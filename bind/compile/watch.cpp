@@ -134,7 +134,8 @@ void Watch::go() {
             return call_with_tuple(top((argument_ & 1) ? 3 : 2));
 #endif
         default:
-            return;  // it moves values of the call, and makes new ones
+            only_moves_[opcode_] = true;  // and makes new ones
+            return;
     }
 }
 

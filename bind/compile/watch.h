@@ -11,6 +11,8 @@ public:
     Watch(Tracer& tracer, _PyInterpreterFrame& frame, const Instruction& at);
     PyObject* top(int depth = 1) const { return top_[-depth]; }
     void go();  // tells the tracer what the instruction reads and changes
+    // Known of those that have been seen to: it reads and changes nothing but values of the call.
+    static bool only_moves(int opcode) { return only_moves_[opcode]; }
 
 private:
     bool go_by_version();  // instructions_311.cpp, instructions_312.cpp: those that are not the same in all versions
@@ -25,6 +27,7 @@ private:
     void slice(PyObject* container, PyObject* stored) const;
     void intrinsic() const;
 
+    static inline bool only_moves_[256] = {};
     Tracer& tracer_;
     _PyInterpreterFrame& frame_;
     PyObject** top_;

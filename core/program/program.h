@@ -41,7 +41,8 @@ struct Memory {
     std::int64_t bytes;
     int input;    // the first input on it; -1: the block made it
     int made_by;  // then: the step
-    Few<int, 2> writers{}, registers{};
+    Few<int, 2> writers{};
+    Few<int, 3> registers{};
 };
 
 // A tensor that was there before the block, or the .grad of one.

@@ -121,13 +121,14 @@ void Recorder::run(OpCall& call) {
         if (step.generator != &default_generator()) program_.held.push_back(generator_owner(step.generator));
     }
     struct Before {
-        const TensorObject* tensor;
         std::uint32_t version;
-        const NodeRef history;
+        const Node* history;
     };
-    std::vector<Before> before;
+    Few<Before, 1> before;
+    std::vector<NodeRef> histories;  // held, so that an address is no other's
     for_each_written(call, [&](const Tensor& tensor) {
-        before.push_back({tensor.get(), version_of(*tensor.get()), tensor->grad_fn});
+        before.push_back({version_of(*tensor.get()), tensor->grad_fn.get()});
+        if (tensor->grad_fn && tensor->has(TensorObject::kOlder)) histories.push_back(tensor->grad_fn);
     });
     if (call.form == Form::Functional)
         for (const Tensor& output : call.outputs)
@@ -146,7 +147,7 @@ void Recorder::run(OpCall& call) {
         const bool older = tensor->has(TensorObject::kOlder);
         if (older && axes_only)
             refuse(format("%s: changes the shape of a tensor from before the block", call.op.in_place_name.c_str()));
-        if (older && tensor->grad_fn.get() != was.history.get())
+        if (older && tensor->grad_fn.get() != was.history)
             refuse(format("%s: gives a tensor from before the block another history", call.op.in_place_name.c_str()));
         std::uint32_t bump = version_of(*tensor.get()) - was.version;
         // The engine counts it afterwards.
