@@ -13,11 +13,6 @@ namespace clew {
 // backward, one in five.
 void Planner::keep_scores() {
     constexpr std::int64_t kMost = 1 << 20;  // bytes: more go to memory and back, and take it
-    const bool writes_inputs = [&] {
-        for (std::size_t i = 0; i < program_.memories.size(); ++i)
-            if (program_.memories[i].input >= 0 && slice_.written[i]) return true;
-        return false;
-    }();
     struct Forward {
         std::size_t step;
         Call* call;
@@ -39,9 +34,7 @@ void Planner::keep_scores() {
                     const Reference& mine = call.references[k];
                     if (mine.memory != theirs[k].memory || mine.offset != theirs[k].offset) return false;
                     const bool is_read = !theirs[k].written && k != 2;  // scores don't read the values
-                    if (is_read &&
-                        (is_input(mine.memory) ? writes_inputs : is_written_between(one.step, step, mine.memory)))
-                        return false;
+                    if (is_read && may_change_between(one.step, step, mine.memory)) return false;
                 }
                 return attention->scores_as(*one.attention);
             };
@@ -57,17 +50,6 @@ void Planner::keep_scores() {
             }
             forwards.erase(forward);
         }
-}
-
-bool Planner::is_written_between(std::size_t first, std::size_t last, int memory) const {
-    for (std::size_t step = first + 1; step < last; ++step) {
-        for (const Call& call : noted_[step].calls)
-            for (const Reference& one : call.references)
-                if (one.written && one.memory == memory) return true;
-        for (const KeptWrite& one : program_.steps[static_cast<std::size_t>(slice_.runs_of[step].step)].writes)
-            if (program_.of(one.reg).memory == memory) return true;
-    }
-    return false;
 }
 
 }  // namespace clew

@@ -161,7 +161,9 @@ private:
     void find_planned();
     void transpose_once();
     void keep_scores();
-    bool is_written_between(std::size_t first, std::size_t last, int memory) const;
+    bool writes_inputs() const;
+    // Two inputs may overlap: where one is written, any may be.
+    bool may_change_between(std::size_t first, std::size_t last, int memory) const;
     void leave_out_unread();
     void find_constants();
     void group();

@@ -168,6 +168,24 @@ void Planner::find_planned() {
     }
 }
 
+bool Planner::writes_inputs() const {
+    for (std::size_t i = 0; i < program_.memories.size(); ++i)
+        if (program_.memories[i].input >= 0 && slice_.written[i]) return true;
+    return false;
+}
+
+bool Planner::may_change_between(std::size_t first, std::size_t last, int memory) const {
+    if (is_input(memory)) return writes_inputs();
+    for (std::size_t step = first + 1; step < last; ++step) {
+        for (const Call& call : noted_[step].calls)
+            for (const Reference& one : call.references)
+                if (one.written && one.memory == memory) return true;
+        for (const KeptWrite& one : program_.steps[static_cast<std::size_t>(slice_.runs_of[step].step)].writes)
+            if (program_.of(one.reg).memory == memory) return true;
+    }
+    return false;
+}
+
 void Planner::leave_out_unread() {
     std::vector<char> needed = wanted_;
     for (std::size_t i = 0; i < program_.memories.size(); ++i)

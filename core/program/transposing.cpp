@@ -26,8 +26,7 @@ void Planner::transpose_once() {
         Call* call;
         Matrix matrix;
     };
-    for (std::size_t i = 0; i < program_.memories.size(); ++i)
-        if (program_.memories[i].input >= 0 && slice_.written[i]) return;
+    if (writes_inputs()) return;
     std::vector<Use> uses;
     for (std::size_t step = 0; step < noted_.size(); ++step)
         for (Call& call : noted_[step].calls) {
