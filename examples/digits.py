@@ -65,10 +65,10 @@ def train(seed: int, epochs: int, hidden: int, lr: float, tick: Callable[[str], 
     optimizer = torch.optim.Adam(model.parameters(), lr=lr)
     for _ in range(epochs):
         total = 0.0
-        for batch in torch.randperm(len(train_images)).split(BATCH):
-            loss = train_step(model, optimizer, train_images[batch], train_labels[batch])
-            total += loss.item() * len(batch)
-        tick(f"seed {seed}  loss {total / len(train_images):.4f}")
+        whole = len(train_images) // BATCH  # the rest of an epoch is no batch of its own, but part of a later epoch's
+        for batch in torch.randperm(len(train_images))[: whole * BATCH].split(BATCH):
+            total += train_step(model, optimizer, train_images[batch], train_labels[batch]).item()
+        tick(f"seed {seed}  loss {total / whole:.4f}")
     return accuracy(model, test_images, test_labels)
 
 

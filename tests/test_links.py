@@ -29,13 +29,15 @@ def links(page: Path) -> list[str]:
 
 
 @functools.cache
-def made() -> dict[Path, str]:
-    """The pages that exist on the site only, where it makes them: the reference and the questions."""
+def made() -> dict[str, str]:
+    """The pages that the site makes of sources, by the place of these: a link to a source leads there."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the questions are programs, which show warnings
         from tools.website import questions, reference
+        from tools.website.links import MADE
 
-        return {ROOT / "docs" / place: text for place, text in (questions.pages() | reference.pages()).items()}
+        pages = questions.pages() | reference.pages()
+        return {source: pages[page] for source, page in MADE.items()}
 
 
 def anchors(text: str) -> set[str]:
@@ -61,13 +63,12 @@ def complaint(page: Path, link: str) -> str | None:
     target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
     if ROOT not in [target, *target.parents]:
         return "outside of the repository"
-    if {"reference", "questions"} & set(target.parts) and not target.exists():
-        text = made().get(target)
-    else:
-        text = target.read_text(encoding="utf-8") if target.suffix == ".md" and target.exists() else ""
-    if text is None or not (target.exists() or text):
+    if not target.exists():
         return "no such file"
-    if parts.fragment and target.suffix == ".md" and unquote(parts.fragment) not in anchors(text):
+    text = made().get(str(target.relative_to(ROOT))) if parts.fragment else None
+    if text is None and target.suffix == ".md":
+        text = target.read_text(encoding="utf-8")
+    if parts.fragment and text is not None and unquote(parts.fragment) not in anchors(text):
         return "no such anchor"
     return None
 

@@ -24,14 +24,25 @@ _SUBSTITUTES = [
     (r"(float|uint|int|bits)\d.*", "the dtypes of 8 to 64 bits: float16, bfloat16, float32, int8, uint8, int16, int32"),
     (r"(Tensor\.)?(align_|rename|refine_names|names|has_names|unflatten_names).*", "dimensions by their numbers"),
     (r"func\..*", "func (grad, vjp, jvp, jacrev, jacfwd, hessian) and vmap"),
-    (r"compile|compiler\..*|_dynamo.*|_inductor.*|export\..*", "the call itself: recording costs little"),
+    (r"compile|compiler\..*|_dynamo.*|_inductor.*", "clew.compile(f), and its f.why() and f.check()"),
+    (r"export(\..*)?", "clew.keep_graph(), and its program.save(), to_onnx(), to_c() or to_jax()"),
+    (r"onnx\..*", "clew.keep_graph(), and its program.to_onnx(path)"),
+    (r"fx\..*", "clew.keep_graph(), and its program.steps"),
     (r"jit\..*", "the function itself"),
-    (r"profiler\..*|autograd\.profiler.*", "`clew xray`, memory.stats() and graph.explain()"),
+    (r"(autograd\.)?profiler.*", "`clew xray`, memory.timeline() and graph.explain()"),
+    (r"utils\.benchmark.*", "timeit, or `clew bench`"),
+    (r"nn\.attention.*", "nn.functional.scaled_dot_product_attention"),
+    (r"nn\.utils\.prune.*", "nn.utils.parametrize, with a module that multiplies by a mask"),
+    (r"__config__", "`clew doctor`"),
     (r"distributed\..*", "the collectives of clew.distributed, over MPI"),
-    (r"onnx\..*|fx\..*|package\..*|hub\..*", "save and load of state dicts"),
+    (r"package\..*|hub\..*", "save and load of state dicts"),
     (r"nested\..*|masked\..*", "padded tensors with a mask"),
     (r"storage|.*Storage.*|Tensor\.set_.*", "tensors; untyped_storage() of a tensor"),
 ]  # fmt: skip
+
+
+# Modules that PyTorch has, of whose names no account is kept.
+_MODULES = {"__config__", "_dynamo", "_inductor", "nn.attention", "nn.utils.prune", "utils.benchmark"}
 
 
 class UnsupportedError(NotImplementedError, AttributeError):
@@ -59,7 +70,8 @@ def pytorch_names() -> dict[str, frozenset[str]]:
 
 def is_pytorchs(place: str, name: str) -> bool:
     """Whether PyTorch has the name there, as something or as a module."""
-    return name in pytorch_names().get(place, ()) or f"{place}.{name}".lstrip(".") in pytorch_names()
+    full = f"{place}.{name}".lstrip(".")
+    return name in pytorch_names().get(place, ()) or full in pytorch_names() or full in _MODULES
 
 
 def substitute(name: str) -> str:
@@ -83,7 +95,7 @@ def missing_from(module: str) -> Callable[[str], Any]:
     place = module.partition(".")[2]
 
     def __getattr__(name: str) -> Any:
-        if not name.startswith("_") and is_pytorchs(place, name):
+        if is_pytorchs(place, name):
             raise unsupported(f"{place}.{name}".lstrip("."))
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
 

@@ -15,6 +15,11 @@ __all__ = [
     "timeline",
 ]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 if TYPE_CHECKING:
     from .graph.memory.budget import Budget
     from .graph.memory.timeline import Timeline

@@ -127,7 +127,8 @@ print(importlib.util.find_spec("torch.distributed.rpc"), importlib.util.find_spe
 @pytest.mark.parametrize(
     "statement",
     ["from torch.nn import CTCLoss", "import torch.distributed.rpc", "from torch.autograd import profiler",
-     "import torch.nn.quantized", "from torch.linalg import ldl_factor"],
+     "import torch.nn.quantized", "from torch.linalg import ldl_factor", "from torch.nn.utils import prune",
+     "from torch.nn import attention"],
 )  # fmt: skip
 def test_an_import_of_what_is_missing_says_so(statement: str) -> None:
     program = f"""

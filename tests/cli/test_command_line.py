@@ -194,9 +194,14 @@ def test_bench_measures_what_it_says(monkeypatch: pytest.MonkeyPatch, capsys: py
     ours = {"clew": found, "torch": {name: 2 * seconds for name, seconds in found.items()}}
     monkeypatch.setattr(bench, "_in_process", ours.__getitem__)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
-    assert clew.cli.main(["bench"]) == 0
-    out = capsys.readouterr().out.splitlines()
-    assert [line.split()[-1] for line in out[1:]] == ["2.0x"] * len(found)
+    for load in (0.0, 1000.0):
+        monkeypatch.setattr("os.getloadavg", lambda load=load: (load, load, load))
+        assert clew.cli.main(["bench"]) == 0
+        out = capsys.readouterr().out.splitlines()
+        assert [line.split()[-1] for line in out[1 : len(found) + 1]] == ["2.0x"] * len(found)
+        assert [line.startswith("other work is running: load 1000.0") for line in out[len(found) + 1 :]] == [
+            True
+        ] * bool(load)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("shtab") is None, reason="shtab is not installed")

@@ -21,6 +21,14 @@ OUTSIDE = {"README.md": HOME} | {
     if path.exists()
 }
 
+# Pages that the site makes of sources: what a clone has instead.
+MADE = {
+    "src/clew/__init__.py": "reference/index.md",
+    "src/clew/autograd/errors.py": "reference/autograd-errors.md",
+    "src/clew/graph/iterations/growth.py": "reference/graph.md",
+    "examples/questions": "questions/index.md",
+}
+
 FENCE = re.compile(r"^(```|~~~).*?^\1\s*?$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?P<open>\[(?P<text>[^\[\]]*(?:\[[^\]]*\][^\[\]]*)*)\]\()(?P<target>[^()\s]+)\)")
 
@@ -44,7 +52,7 @@ def place_of(uri: str) -> str:
 
 def page_of(place: str) -> str | None:
     """The page of the site that a path of the repository is, if it is one."""
-    page = place.removeprefix("docs/") if place.startswith("docs/") else OUTSIDE.get(place)
+    page = place.removeprefix("docs/") if place.startswith("docs/") else (OUTSIDE | MADE).get(place)
     return page.replace(".ipynb", ".md") if page else None
 
 

@@ -17,6 +17,8 @@ from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
+from .doctor import other_work
+
 HELP = "a short table of speed on this machine, in 20 seconds"
 DESCRIPTION = "Measure a few steps with one thread, beside PyTorch where it is installed; the best of several rounds."
 
@@ -34,6 +36,7 @@ def main(options: argparse.Namespace) -> int:
         print(json.dumps(measure(importlib.import_module(options.library))))
         return 0
     libraries = ["clew"] + (["torch"] if importlib.util.find_spec("torch") else [])
+    busy = other_work()  # before there is any of our own
     found = {}
     for library in libraries:
         if sys.stderr.isatty():  # seconds of silence look like a mistake
@@ -45,6 +48,8 @@ def main(options: argparse.Namespace) -> int:
         cells = [_text(found[library][name]) for library in libraries]
         times = f"{found['torch'][name] / seconds:>9.1f}x" if "torch" in found else ""
         print(f"{name:<{width}}  " + "".join(f"{cell:>12}" for cell in cells) + times)
+    if busy:
+        print(f"{busy}: these times are longer than they would be")
     return 0
 
 

@@ -84,13 +84,18 @@ def problems() -> Iterator[str]:
     governor = read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
     if governor == "powersave":
         yield "the clock's governor is powersave: timings vary; performance gives steady ones"
-    load = os.getloadavg()[0]
-    if load > allowed:
-        yield f"other work is running: load {load:.1f} on {allowed} processors"
+    if busy := other_work():
+        yield busy
     if sys.gettrace() is not None or sys.getprofile() is not None:
         yield "a debugger or profiler looks on at each line of Python"
     if sys.flags.dev_mode or os.environ.get("PYTHONMALLOC"):
         yield "Python checks its own memory (-X dev or PYTHONMALLOC)"
+
+
+def other_work() -> str:
+    """What to say of work that takes the processors from this process; empty if there is none."""
+    load, allowed = os.getloadavg()[0], _allowed()
+    return f"other work is running: load {load:.1f} on {allowed} processors" if load > allowed else ""
 
 
 def _allowed() -> int:

@@ -221,7 +221,8 @@ def typical(chosen: Backward) -> tuple[Step, str]:
         )
     )
     half = f"mean of the middle half of {counted(len(ordered), 'step')}" if quarter else "mean of all steps"
-    return mean, f"from the end of one backward at {chosen.place.short} to the end of the next: {half}"
+    step = f"from the end of one backward at {chosen.place.short} to the end of the next: {half}"
+    return mean, f"{step}; the graph is that of the last"
 
 
 def _share(part: int, whole: int) -> tuple[str, str]:

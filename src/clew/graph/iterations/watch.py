@@ -16,6 +16,7 @@ from ..model.notebook import Shown
 from ..model.places import Place
 from ..model.protocol import Node
 from ..model.records import Release
+from ..model.wording import counted
 from ..program.frames import user_frames
 from .growth import GrowthWarning
 from .holder import find_holder
@@ -48,6 +49,8 @@ class Watch(Shown):
         ...         total = total + loss
         >>> [warning.path for warning in watched.warnings]
         ['total']
+        >>> watched
+        <clew.graph.watch: off, 1 warning>
     """
 
     def __init__(self, *, warn: bool = True, clock: Callable[[], float] | None = None, always: bool = False) -> None:
@@ -67,6 +70,9 @@ class Watch(Shown):
         self._schedule = self._listener.schedule
         self._before: dict[Place, tuple[int, int]] = {}  # what each line held at the last look
         self._limits: dict[Place, int] = {}  # for lines that have been told, or whose graphs were only garbage
+
+    def __repr__(self) -> str:
+        return f"<clew.graph.watch: {'on' if self._is_on else 'off'}, {counted(len(self.warnings), 'warning')}>"
 
     @property
     def looks(self) -> int:
