@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
-#include <unordered_map>
 #include <utility>
 
+#include "core/base/flat_table.h"
 #include "core/program/code/coded_strips.h"
 #include "core/program/fused_product.h"
 #include "core/program/plan.h"
@@ -14,10 +14,11 @@ namespace clew {
 
 class Coding {
 public:
-    Coding(Planner& planner, Plan& plan) : planner_(planner), plan_(plan), uses_(planner.count_uses()) {
+    Coding(Planner& planner, Plan& plan)
+        : planner_(planner), plan_(plan), uses_(planner.count_uses()), locals_(planner.memories()) {
         for (const Planner::Noted& noted : planner.noted_)
             for (const Planner::Call& call : noted.calls)
-                if (call.call) references_[call.call.get()] = call.references;
+                if (call.call) references_.insert(call.call.get(), &call.references);
     }
 
     // After the calls have gone to the plan.
@@ -64,36 +65,41 @@ private:
     code::Coded* put_together(std::size_t begin, std::size_t end) {
         auto job = std::make_shared<code::Job>();
         job->fused = planner_.program_.fused;
-        std::unordered_map<int, int> known;  // memories
-        std::unordered_map<int, int> inside;
+        std::vector<std::size_t> met;  // memories
         std::vector<kernels::KernelCall*> calls;
         Plan::Located located;
+        job->statements.reserve(end - begin);
+        calls.reserve(end - begin);
+        located.starts.reserve(end - begin);
         const kernels::Expression* first = nullptr;
         int written = 0;
         for (std::size_t i = begin; i < end; ++i) {
             const auto* const call = plan_.order[i].call;
-            const std::vector<Planner::Reference>& references = references_.at(call);
+            const std::vector<Planner::Reference>& references = **references_.find(call);
             code::Statement made = small_statement(*call, references);
             // Of one type: what lies at one place at different times is then of one type, too.
             if (made.expression && first && made.expression->wide != first->wide) made.expression = nullptr;
             if (made.expression) first = made.expression, ++written;
             located.starts.push_back(static_cast<int>(located.operands.size()));
             for (std::size_t k = 0; k < references.size(); ++k) {
-                const int memory = references[k].memory;
-                ++inside[memory];
-                const auto [found, fresh] = known.try_emplace(memory, static_cast<int>(job->memories.size()));
-                if (fresh) job->memories.push_back({true, planner_.is_input(memory)});
-                made.accesses[k].memory = found->second;
+                const auto memory = static_cast<std::size_t>(references[k].memory);
+                Local& local = locals_[memory];
+                if (local.uses++ == 0) {
+                    local.index = static_cast<int>(met.size());
+                    met.push_back(memory);
+                }
+                made.accesses[k].memory = local.index;
                 located.operands.push_back(planner_.locate(plan_, references[k]));
             }
             job->statements.push_back(std::move(made));
             calls.push_back(const_cast<kernels::KernelCall*>(call));
         }
+        for (const std::size_t memory : met) {
+            const bool input = planner_.is_input(static_cast<int>(memory));
+            const int inside = std::exchange(locals_[memory], {}).uses;
+            job->memories.push_back({input || planner_.wanted_[memory] || uses_[memory] != inside, input});
+        }
         if (written < kFewest) return nullptr;
-        for (const auto& [memory, local] : known)
-            job->memories[static_cast<std::size_t>(local)].outside =
-                planner_.is_input(memory) || planner_.wanted_[static_cast<std::size_t>(memory)] ||
-                uses_[static_cast<std::size_t>(memory)] != inside[memory];
         auto coded = std::make_unique<code::Coded>(std::move(calls), std::move(job));
         code::Coded* const made = coded.get();
         plan_.calls.push_back(std::move(coded));
@@ -114,12 +120,17 @@ private:
     Planner& planner_;
     Plan& plan_;
     std::vector<int> uses_;
-    std::unordered_map<const kernels::KernelCall*, std::vector<Planner::Reference>> references_;
+    struct Local {
+        int index = -1, uses = 0;
+    };
+    std::vector<Local> locals_;  // of each memory: in the job that is put together
+    FlatTable<const kernels::KernelCall*, const std::vector<Planner::Reference>*> references_;
 };
 
 code::Statement Planner::statement_of(const std::optional<kernels::FlatLoop>& loop,
                                       const std::vector<Reference>& references) {
     code::Statement made;
+    made.accesses.reserve(references.size());
     for (const Reference& one : references) made.accesses.push_back({0, one.offset, 0, one.written});
     if (!loop) return made;
     const kernels::Expression* const expression = kernels::expression_of(*loop);
