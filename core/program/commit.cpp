@@ -22,6 +22,7 @@ public:
 
     std::vector<Tensor> go() {
         [[maybe_unused]] const DispatchFrame frame;
+        number_releases();
         write_older();
         for (const int i : slice_.living) renew(program_.living[static_cast<std::size_t>(i)]);
         for (const int i : slice_.nodes) fill(program_.nodes[static_cast<std::size_t>(i)]);
@@ -39,6 +40,13 @@ public:
 private:
     Tensor& reg(int index) { return state_.regs[static_cast<std::size_t>(index)]; }
 
+    // The call's backward passes came before what its optimizer wrote, and errors tell which came first.
+    void number_releases() {
+        if (program_.outcome == nullptr || program_.outcome->released == 0) return;
+        state_.first_release = graph_clock + 1;
+        graph_clock += static_cast<std::uint64_t>(program_.outcome->released);  // no more passes than nodes
+    }
+
     // The memory as the input has it, in place of the copy that was written.
     void write_older() {
         if (state_.has_copies) write_copies();
@@ -47,7 +55,8 @@ private:
         const Handle code = Handle::steal(site.code);
         for (const auto& [step, write] : slice_.counted) {
             const Step& of = program_.steps[static_cast<std::size_t>(step)];
-            count_write(of, of.writes[static_cast<std::size_t>(write)], site);
+            const Site line{static_cast<void*>(of.code.get()), of.instruction};
+            count_write(of, of.writes[static_cast<std::size_t>(write)], program_.outcome && line.code ? line : site);
         }
     }
     void write_copies() {

@@ -11,12 +11,13 @@ namespace clew {
 struct ReplayState {
     Program& program;
     Slice& slice;
-    std::unique_ptr<Plan> plan;      // null: the first replay, or one that runs while another does
-    std::vector<Tensor> regs;        // what the steps made
-    std::vector<Ground> grounds;     // of each memory
-    std::vector<StorageRef> places;  // of each memory, in the commit: where it lies from now on, if not in the new one
-    StorageRef arena{};              // of the plan
-    bool has_copies = false;         // of memory from before the block, which the commit writes
+    std::unique_ptr<Plan> plan;       // null: the first replay, or one that runs while another does
+    std::vector<Tensor> regs;         // what the steps made
+    std::vector<Ground> grounds;      // of each memory
+    std::vector<StorageRef> places;   // of each memory, in the commit: where it lies from now on, if not in the new one
+    StorageRef arena{};               // of the plan
+    std::uint64_t first_release = 0;  // numbers for the records of the call's own backward passes, from here on
+    bool has_copies = false;          // of memory from before the block, which the commit writes
 
     ReplayState(Program& program, Slice& slice, bool by_plan);
     ~ReplayState();

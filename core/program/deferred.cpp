@@ -5,6 +5,7 @@
 #include "core/autograd/leaf.h"
 #include "core/autograd/mode.h"
 #include "core/autograd/saved.h"
+#include "core/program/commit.h"
 #include "core/program/outcome.h"
 
 namespace clew {
@@ -87,18 +88,20 @@ NodeRef make_node(const NodeOutline& outline) {
     return made;
 }
 
-Ref<Release> release_like(const Release& then) {
+Ref<Release> release_like(const Release& then, std::uint64_t serial) {
     const Site site{Handle::borrow(then.site.code).detach(), then.site.instruction};
-    return Release::make(then.kind, site);
+    Ref<Release> made = Release::make(then.kind, site);
+    made->serial = serial;
+    return made;
 }
 
-NodeRef make_last(const std::shared_ptr<const Outcome>& outcome, const Program& program) {
+NodeRef make_last(const std::shared_ptr<const Outcome>& outcome, const ReplayState& state) {
     std::vector<std::pair<NodeRef, std::uint32_t>> outside;
     outside.reserve(2 * outcome->nodes.size());
     for (const NodeOutline& outline : outcome->nodes)
         for (const EdgeOutline& to : outline.edges) {
             if (to.input < 0) continue;
-            const Edge edge = gradient_edge(program.inputs[static_cast<std::size_t>(to.input)].present());
+            const Edge edge = gradient_edge(state.program.inputs[static_cast<std::size_t>(to.input)].present());
             if (edge.node && edge.node->has(Node::kPython)) return {};  // the collector has to see what leads there
             outside.emplace_back(edge.node, edge.index);
         }
@@ -106,7 +109,7 @@ NodeRef make_last(const std::shared_ptr<const Outcome>& outcome, const Program& 
     graph_clock += count;
     const NodeOutline& outline = outcome->nodes.back();
     NodeRef last = make_node(outline);
-    const Ref<Release> released = release_like(*outline.released);
+    const Ref<Release> released = release_like(*outline.released, state.first_release);
     mark_released(*last, released);
     const auto ran = static_cast<std::uint64_t>(std::ranges::count_if(
         outcome->nodes, [&](const NodeOutline& one) { return one.born <= outline.released->youngest; }));

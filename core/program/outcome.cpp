@@ -22,7 +22,7 @@ public:
         results_.reserve(outcome_.results.size());
         for (const ResultOutline& outline : outcome_.results) results_.push_back(result(outline));
         if (outcome_.may_wait) {
-            if (const NodeRef last = make_last(state_.program.outcome, state_.program)) {
+            if (const NodeRef last = make_last(state_.program.outcome, state_)) {
                 for (std::size_t i = 0; i < results_.size(); ++i)
                     if (const ResultOutline& outline = outcome_.results[i]; outline.node >= 0)
                         set_history(results_[i], last, outline.output);
@@ -123,7 +123,7 @@ private:
     const Ref<Release>& release_of(const Release& then) {
         for (const auto& [before, now] : releases_)
             if (before == &then) return now;
-        return releases_.emplace_back(&then, release_like(then)).second;
+        return releases_.emplace_back(&then, release_like(then, state_.first_release + releases_.size())).second;
     }
 
     void fill(SavedSlot& slot, const SlotOutline& outline) const {

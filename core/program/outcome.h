@@ -94,9 +94,9 @@ struct Outcome {
 NodeRef make_node(const NodeOutline& outline);
 void describe_node(Node& node, const NodeOutline& outline);
 // Makes the last node of an outcome that may wait; the others, when somebody looks. Null if they can't wait today.
-NodeRef make_last(const std::shared_ptr<const Outcome>& outcome, const Program& program);
+NodeRef make_last(const std::shared_ptr<const Outcome>& outcome, const ReplayState& state);
 // One for each backward of the call, at the line where it was recorded.
-Ref<Release> release_like(const Release& then);
+Ref<Release> release_like(const Release& then, std::uint64_t serial);
 
 // After the commit has settled where memory lies.
 std::vector<Tensor> make_results(ReplayState& state);
