@@ -2,11 +2,14 @@
 
 #include <utility>
 
+#include <nanobind/nanobind.h>
 #include <structmember.h>
 
 #include "bind/errors.h"
 #include "bind/type.h"
 #include "core/base/error.h"
+
+namespace nb = nanobind;
 
 namespace clew::bind {
 namespace {
@@ -21,7 +24,27 @@ PyObject* natives[kDTypes];
 DType self_of(PyObject* object) { return reinterpret_cast<DTypeObject*>(object)->value; }
 const char* name_of(PyObject* object) { return dtype_name(self_of(object)); }
 
-PyObject* dtype_repr(PyObject* object) { return PyUnicode_FromFormat("torch.%s", name_of(object)); }
+// The class of tensors that a module has, and a global of the program. Invalid if there is none.
+nb::object tensor_of_module(PyObject* module) {
+    nb::object found = nb::steal(module ? PyObject_GetAttrString(module, "Tensor") : nullptr);
+    PyErr_Clear();
+    return found;
+}
+nb::object tensor_of_global(const char* name) {
+    PyObject* const program = PyImport_AddModule("__main__");
+    return tensor_of_module(program ? PyDict_GetItemString(PyModule_GetDict(program), name) : nullptr);
+}
+
+// What the program calls this library: "clew" only if it has it by that name alone.
+const char* imported_as() {
+    const nb::object ours = tensor_of_module(PyImport_AddModule("clew"));
+    return ours.is_valid() && tensor_of_global("clew").is(ours) && !tensor_of_global("torch").is(ours) ? "clew"
+                                                                                                       : "torch";
+}
+PyObject* get_imported_as(PyObject*, PyObject*) { return PyUnicode_FromString(imported_as()); }
+PyMethodDef imported_as_def = {"imported_as", get_imported_as, METH_NOARGS, nullptr};
+
+PyObject* dtype_repr(PyObject* object) { return PyUnicode_FromFormat("%s.%s", imported_as(), name_of(object)); }
 PyObject* dtype_reduce(PyObject* object, PyObject*) {
     PyObject* module = PyImport_AddModule("clew._core");  // borrowed
     PyObject* getter = module ? PyObject_GetAttrString(module, "_dtype_by_name") : nullptr;
@@ -113,6 +136,7 @@ void init_dtypes(PyObject* module) {
     checked(PyModule_AddObjectRef(module, "dtype", reinterpret_cast<PyObject*>(&dtype_type)));
     PyObject* getter = checked(PyCFunction_New(&by_name_def, module));
     checked(PyModule_AddObjectRef(module, "_dtype_by_name", getter));
+    checked(PyModule_AddObjectRef(module, "imported_as", checked(PyCFunction_New(&imported_as_def, module))));
 }
 
 }  // namespace clew::bind

@@ -163,7 +163,7 @@ class layout:
         self._name = name
 
     def __repr__(self) -> str:
-        return f"torch.{self._name}"
+        return f"{_core.imported_as()}.{self._name}"
 
     def __reduce__(self) -> str:
         return self._name

@@ -103,7 +103,7 @@ def outcome(operation: Operation, arguments: list[Any]) -> str:
 
 
 def _name(kind: dtype) -> str:
-    return str(kind).removeprefix("torch.")
+    return str(kind).rpartition(".")[2]
 
 
 def _table(found: dict[str, str]) -> str:

@@ -25,7 +25,7 @@ class Size(tuple[int, ...]):
         return math.prod(self)
 
     def __repr__(self) -> str:
-        return f"torch.Size([{', '.join(map(str, self))}])"
+        return f"{_core.imported_as()}.Size([{', '.join(map(str, self))}])"
 
     @overload
     def __getitem__(self, key: SupportsIndex) -> int: ...

@@ -211,7 +211,7 @@ def _contents(tensor: Tensor, indent: int) -> str:
 
 
 def _default_complex() -> str:
-    return "torch.complex128" if _core.get_default_dtype() is _core.dtypes["float64"] else "torch.complex64"
+    return "complex128" if _core.get_default_dtype() is _core.dtypes["float64"] else "complex64"
 
 
 def _suffixes(tensor: Tensor) -> list[str]:
@@ -225,7 +225,7 @@ def _suffixes(tensor: Tensor) -> list[str]:
             found.append(f"size={tuple(tensor.shape)}")
         if not default:
             found.append(f"dtype={kind}")
-    elif not default and kind not in ("torch.int64", "torch.bool", _default_complex()):
+    elif not default and kind.rpartition(".")[2] not in ("int64", "bool", _default_complex()):
         found.append(f"dtype={kind}")
     try:
         node = tensor.grad_fn

@@ -89,8 +89,21 @@ IMPORTS = ("import clew as torch", "import clew; torch = clew", "import clew; cl
 
 
 @pytest.mark.parametrize("imported", IMPORTS)
-def test_1_6_values_print_as_pytorchs_however_clew_is_imported(oracle, imported):
+def test_1_6_values_print_as_pytorchs_where_the_program_says_torch(oracle, imported):
     program = f"{imported}\nx = torch.ones(2, dtype=torch.float64)\nprint(x, x.dtype, x.shape, x.device, x.layout)"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     x = oracle.ones(2, dtype=oracle.float64)
     assert ran.stdout == f"{x} {x.dtype} {x.shape} {x.device} {x.layout}\n"
+
+
+@pytest.mark.parametrize(
+    ("imported", "name"),
+    [("import clew", "clew"), ("import clew as torch", "torch"), ("import clew, clew as torch", "torch")],
+)
+def test_1_6_a_program_reads_the_name_that_it_uses(imported: str, name: str) -> None:
+    program = f"{imported}\nx = {name}.ones(2, dtype={name}.float64)\nprint(x.dtype, [x.shape], x.layout, x, sep='\\n')"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    expected = [
+        f"{name}.float64", f"[{name}.Size([2])]", f"{name}.strided", f"tensor([1., 1.], dtype={name}.float64)"
+    ]  # fmt: skip
+    assert ran.stdout.splitlines() == expected

@@ -92,7 +92,7 @@ def _shares(name: str, input: Tensor, q: Any, interpolation: str) -> Tensor:
         raise TypeError(f"{name}: expected q to be a number or a tensor, got {type(q).__name__}; make a tensor of it")
     if input.numel() == 0:
         raise RuntimeError(f"{name}: input tensor must be non-empty")
-    if str(input.dtype) not in ("torch.float32", "torch.float64"):
+    if input.dtype not in (_core.dtypes["float32"], _core.dtypes["float64"]):
         raise RuntimeError(f"{name}: input tensor must be either float or double dtype, got {input.dtype}")
     shares: Tensor = q if isinstance(q, Tensor) else _core.tensor(float(q), dtype=input.dtype).to(input.device)
     if shares.dim() > 1:

@@ -73,7 +73,7 @@ def check_all_to_all_of_different_sizes():
 def check_wrong_arguments():
     x = clew.ones(2)
     raises(ValueError, f"a list of {size} tensors", lambda: dist.all_gather([x], x))
-    raises(ValueError, "of shape (2,) and torch.float32", lambda: dist.all_gather([clew.ones(3)] * size, x))
+    raises(ValueError, "of shape (2,) and clew.float32", lambda: dist.all_gather([clew.ones(3)] * size, x))
     raises(ValueError, "alone" if rank else "to be a list", lambda: dist.gather(x, [x] * size if rank else None))
     raises(TypeError, "to be a tensor, got list", lambda: dist.all_reduce([1.0]))
     raises(TypeError, "one of ReduceOp", lambda: dist.all_reduce(x, "sum"))

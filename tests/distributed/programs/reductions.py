@@ -47,7 +47,7 @@ def check_a_mean():
     assert same(x, numpy.full(3, numpy.mean(range(size))))
     raises(
         TypeError,
-        "AVG is not defined for torch.int64",
+        "AVG is not defined for clew.int64",
         lambda: dist.all_reduce(clew.ones(1, dtype=clew.int64), ops.AVG),
     )
 
