@@ -83,7 +83,17 @@ Node* AnomalyWatch::nearest_where_above(Node& node) const {
 }
 
 void AnomalyWatch::look_at(Node& node, std::span<const Tensor> results, std::span<const Tensor> incoming) {
-    if (std::ranges::any_of(results, [](const Tensor& result) { return result && is_meta(result); })) return;
+    const auto any = [&](bool (*is)(const Tensor&)) {
+        const auto found = [&](const Tensor& one) { return one && is(one); };
+        return std::ranges::any_of(results, found) || std::ranges::any_of(incoming, found);
+    };
+    if (any(is_batched))
+        fail(ErrorKind::NotImplemented,
+             "%s: detect_anomaly can't look at gradients inside vmap, as of jacobian(vectorize=True); leave it out "
+             "there, "
+             "or take the gradients one by one",
+             node.kind->node_name);
+    if (any(is_meta)) return;
     for (std::size_t i = 0; i < results.size(); ++i) {
         const Tensor& result = results[i];
         if (!result || !is_inexact(result.dtype()) || engine_ops.all_finite(result)) continue;

@@ -115,3 +115,13 @@ def test_5_4_the_engine_works_on_after_it(torch):
     x.grad = None
     (x * 2).sum().backward()
     assert x.grad.tolist() == [2.0]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_5_4_gradients_inside_vmap_are_refused(torch, oracle):
+    messages = []
+    for library in (torch, oracle):
+        with library.autograd.detect_anomaly(), pytest.raises(RuntimeError) as caught:
+            library.autograd.functional.jacobian(lambda x: x * 2, library.ones(3), vectorize=True)
+        messages.append(str(caught.value))
+    assert messages[0].startswith("MulBackward0: detect_anomaly can't look at gradients inside vmap")
