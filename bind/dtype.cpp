@@ -26,8 +26,7 @@ const char* name_of(PyObject* object) { return dtype_name(self_of(object)); }
 
 // The class of tensors that a module has, and a global of the program. Invalid if there is none.
 nb::object tensor_of_module(PyObject* module) {
-    const bool is_module = module && PyModule_Check(module);  // attributes of others may be anything
-    nb::object found = nb::steal(is_module ? PyObject_GetAttrString(module, "Tensor") : nullptr);
+    nb::object found = nb::steal(module ? PyObject_GetAttrString(module, "Tensor") : nullptr);
     PyErr_Clear();
     return found;
 }
@@ -92,11 +91,6 @@ PyObject* by_name(PyObject* module, PyObject* name) {
     if (found == nullptr && !PyErr_Occurred()) PyErr_SetObject(PyExc_KeyError, name);
     return Py_XNewRef(found);
 }
-PyObject* get_name(PyObject*, PyObject* dtype) {
-    if (Py_TYPE(dtype) == &dtype_type) return PyUnicode_FromString(name_of(dtype));
-    return PyErr_Format(PyExc_TypeError, "dtype_name: expected a dtype, got %s", Py_TYPE(dtype)->tp_name);
-}
-PyMethodDef name_def = {"dtype_name", get_name, METH_O, nullptr};
 PyMethodDef by_name_def = {"_dtype_by_name", by_name, METH_O, nullptr};
 
 }  // namespace
@@ -142,7 +136,6 @@ void init_dtypes(PyObject* module) {
     checked(PyModule_AddObjectRef(module, "dtype", reinterpret_cast<PyObject*>(&dtype_type)));
     PyObject* getter = checked(PyCFunction_New(&by_name_def, module));
     checked(PyModule_AddObjectRef(module, "_dtype_by_name", getter));
-    checked(PyModule_AddObjectRef(module, "dtype_name", checked(PyCFunction_New(&name_def, module))));
     checked(PyModule_AddObjectRef(module, "imported_as", checked(PyCFunction_New(&imported_as_def, module))));
 }
 
