@@ -74,8 +74,9 @@ struct EluBackward {
         [](const Tensor& gg, In<1> x, const Attrs& attrs) { return run<EluBackward>(attrs, gg, x); },
         [](const Tensor& gg, In<0> g, In<1> x, const Attrs& attrs) {
             const double bend_at_zero = attrs.alpha * attrs.scale * attrs.input_scale * attrs.input_scale;
-            const Tensor bend = mul(exp(mul(x, attrs.input_scale)), bend_at_zero);
-            return where(compare(kGe, x, 0), zero(), mul(mul(gg, g), bend));
+            const Tensor straight = compare(kGe, x, 0);  // where the exponential may overflow
+            const Tensor bend = mul(exp(where(straight, zero(), mul(x, attrs.input_scale))), bend_at_zero);
+            return where(straight, zero(), mul(mul(gg, g), bend));
         },
     };
 };

@@ -164,7 +164,7 @@ _TABLE: list[tuple[str, Callable[..., Any], str, tuple[Rule | None, ...], str, s
     ),
     (
         "logaddexp(Tensor self, Tensor other)", numpy.logaddexp, FLOATS_ONLY,
-        (lambda g, self, other: g / (1 + (other - self).exp()), lambda g, self, other: g / (1 + (self - other).exp())),
+        (lambda g, self, other: g * (self - other).sigmoid(), lambda g, self, other: g * (other - self).sigmoid()),
         "real",
         """log(exp(self) + exp(other)) without overflow in between.
 
@@ -176,8 +176,8 @@ _TABLE: list[tuple[str, Callable[..., Any], str, tuple[Rule | None, ...], str, s
     (
         "logaddexp2(Tensor self, Tensor other)", numpy.logaddexp2, FLOATS_ONLY,
         (
-            lambda g, self, other: g / (1 + (other - self).exp2()),
-            lambda g, self, other: g / (1 + (self - other).exp2()),
+            lambda g, self, other: g * ((self - other) * math.log(2)).sigmoid(),
+            lambda g, self, other: g * ((other - self) * math.log(2)).sigmoid(),
         ),
         "real",
         """log2(2 ** self + 2 ** other) without overflow in between.

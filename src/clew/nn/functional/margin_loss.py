@@ -8,7 +8,7 @@ import clew
 from clew import Tensor
 from clew._domains import domain
 
-from .activation import logsigmoid
+from .activation import logsigmoid, softplus
 from .loss import legacy_reduction, reduced
 
 __all__ = [
@@ -68,7 +68,9 @@ def soft_margin_loss(
             "soft_margin_loss: The function 'soft_margin_loss' is not differentiable with respect to argument 'target'."
             " This input cannot have requires_grad True."
         )
-    loss = (-input).mul_(target).exp_().log1p()
+    exponent = (-input).mul_(target)
+    # Of log1p(exp(x)) the derivatives of large x would be inf / inf. Beyond 80 softplus is x itself, to the last bit.
+    loss = exponent.exp_().log1p() if exponent.is_complex() else softplus(exponent, threshold=80)
     return reduced(loss, legacy_reduction(size_average, reduce, reduction))
 
 
