@@ -92,7 +92,7 @@ void Budget::handle(OpCall& call) {
 
 void Budget::run_and_note(OpCall& call) {
     const bool in_place = call.form == Form::InPlace && !call.op.is(kAxesInPlace);
-    const bool writes = in_place || call.op.writes != 0;
+    const bool writes = in_place || call.op.written_by(call.attributes) != 0;
     Ref<Recipe> recipe;
     const bool was_watched = in_place && call.inputs[0]->storage->watched;
     if (writes || call.op.draws) recipe = recipe_for(call);
@@ -149,9 +149,10 @@ Ref<Recipe> Budget::recipe_for(const OpCall& call) {
     if (++recipes_ > forget_after_) forget_useless();
     auto recipe = Ref<Recipe>::steal(new Recipe(call));
     const std::int64_t all = bytes_read(call);
+    const std::uint64_t writes = call.op.written_by(call.attributes);
     for (std::size_t i = 0; i < call.inputs.size(); ++i) {
         const Tensor& input = call.inputs[i];
-        const bool written = input && i < 64 && (call.op.writes >> i & 1) && !(in_place && i == 0);
+        const bool written = input && i < 64 && (writes >> i & 1) && !(in_place && i == 0);
         if (written && input->storage->bytes * kLargestShareCopied > all) return {};
         recipe->operands.push_back(operand_of(input, written));
         if (recipe->operands.back().value && recipe->operands.back().value->depth >= kDeepest) return {};

@@ -55,7 +55,9 @@ struct Recipe : Pooled {
     double cost = 0;  // ns
 
     // Whether the operation writes this operand, and so gets a copy of it.
-    bool writes(std::size_t operand) const { return (in_place && operand == 0) || (op->writes >> operand & 1); }
+    bool writes(std::size_t operand) const {
+        return (in_place && operand == 0) || (op->written_by(attributes.data()) >> operand & 1);
+    }
 };
 
 // Values that are dropped and read each other, with what it costs to compute all of them: an approximation, as nothing

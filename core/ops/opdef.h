@@ -205,6 +205,8 @@ OpDef& definition() {
             made->count_outputs = [](Tensors inputs, const void* attributes) {
                 return Op::outputs(inputs, attributes ? *static_cast<const Attrs*>(attributes) : Attrs{});
             };
+        if constexpr (requires { &Op::writes; })
+            made->writes_if = [](const void* attributes) { return Op::writes(*static_cast<const Attrs*>(attributes)); };
         finish(*made);
         if constexpr (requires { &Op::fused_backward; })
             made->fused = fused_rule(*made, [](OpCall& call) { run_from_operands(call, &Op::fused_backward); });

@@ -170,7 +170,8 @@ struct OpDef : NodeKind {
     bool variadic = false;     // a Tensor[] among the inputs
     bool draws = false;        // from a generator
     bool in_python = false;    // forward is Python
-    std::uint64_t writes = 0;  // bit i: input i is written by every call, as the schema says: Tensor(a!)
+    std::uint64_t writes = 0;  // bit i: input i is written, as the schema says: Tensor(a!)
+    std::uint64_t (*writes_if)(const void* attributes) = nullptr;  // where attributes decide
     DerivativeClass derivative;
     std::uint64_t constants = 0;  // bit i: the i-th argument of tensors has no derivative
     // Bit i: output i has a derivative. Rules, one for each input, know of the first; the others are means to it.
@@ -183,6 +184,7 @@ struct OpDef : NodeKind {
     const OpDef* number_form = nullptr;
     const OpDef* fused = nullptr;  // its backward as one call: Note [Rules that run kernels]
     bool is(OpFlag flag) const { return (text.flags & flag) != 0; }
+    std::uint64_t written_by(const void* attributes) const { return writes_if ? writes_if(attributes) : writes; }
     // Whether some call could give this one of `count` inputs a gradient: not an index, a mask, a weight of a loss.
     bool has_derivative(int input, int count) const;
 };

@@ -242,8 +242,9 @@ private:
     void check_writes(const Step& one) {
         std::vector<int> written;
         if (one.form == Form::InPlace || one.form == Form::Accumulate) written.push_back(one.inputs[0]);
+        const std::uint64_t writes = one.op->written_by(one.attributes.data());
         for (std::size_t i = 0; i < one.inputs.size() && i < 64; ++i)
-            if ((one.op->writes >> i & 1) && one.inputs[i] >= 0 && !(i == 0 && one.form == Form::InPlace))
+            if ((writes >> i & 1) && one.inputs[i] >= 0 && !(i == 0 && one.form == Form::InPlace))
                 written.push_back(one.inputs[i]);
         need(std::ranges::equal(one.writes, written, {}, &KeptWrite::reg), "writes something else");
         for (const KeptWrite& write : one.writes) {

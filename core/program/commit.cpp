@@ -133,9 +133,8 @@ private:
             if (!slice_.runs[static_cast<std::size_t>(writers[i])]) continue;
             const Step& step = program_.steps[static_cast<std::size_t>(writers[i])];
             for (const KeptWrite& written : step.writes)
-                if (program_.of(written.reg).memory == saved.memory &&
-                    ((written.bump && written.through == slot.through) ||
-                     program_.of(written.reg).bytes().meets(saved.bytes()))) {
+                if (program_.of(written.reg).memory == saved.memory && written.bump &&
+                    (written.through == slot.through || program_.of(written.reg).bytes().meets(saved.bytes()))) {
                     if (by) *by = &step;
                     return true;
                 }

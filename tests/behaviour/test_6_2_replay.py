@@ -452,3 +452,33 @@ def test_a_grad_that_looks_at_an_inputs_memory_is_a_tensor_of_its_own():
     w.grad.add_(1)
     assert x.tolist() == [2, 2, 2]
     assert x._version == version + 1
+
+
+@pytest.mark.parametrize(("rows", "training", "written"), [(2, False, False), (0, True, False), (2, True, True)])
+def test_statistics_that_a_node_saved_and_batch_norm_reads_or_writes(rows, training, written):
+    def make():
+        return clew.tensor([[1.0], [2.0]], requires_grad=True), clew.ones(rows, 3), clew.ones(3), clew.rand(3) + 1
+
+    def block(x, batch, mean, variance):
+        return x * variance, clew.batch_norm(batch, None, None, mean, variance, training, 0.1, 1e-5)
+
+    mine, theirs = twins(make)
+    with clew.keep_graph() as program:
+        y, normal = block(*mine)
+    assert any(step.aliases for step in program.steps if step.op == "native_batch_norm") == (written or rows == 0)
+    block(*theirs)  # as the program was recorded
+    for inputs in (mine, theirs):
+        inputs[3].mul_(1.5)
+    for _ in range(3):
+        program.run()
+        expected, expected_normal = block(*theirs)
+        assert_same(normal, expected_normal)
+        if written:
+            with pytest.raises(RuntimeError, match=r"(?s)modified by an inplace operation.*batch_norm"):
+                clew.autograd.grad(y.sum(), mine[0], retain_graph=True)
+        else:
+            gradients = [
+                clew.autograd.grad(one.sum(), x, retain_graph=True)[0]
+                for one, x in ((y, mine[0]), (expected, theirs[0]))
+            ]
+            assert_same(*gradients)

@@ -206,6 +206,8 @@ def test_integers_divided_by_zero(name):
     check_error(name, sample((3,), dtype="int64"), 0, error=RuntimeError, match="ZeroDivisionError")
     check(name, sample((0,), dtype="int64"), 0)
     check(name, sample((3,)), 0.0, grad=False)
+    for divisor in ([True, True], [True, False]):  # of bools there is no loop, whatever the values
+        check_error(name, numpy.array([True, False]), numpy.array(divisor), error=NotImplementedError)
 
 
 @pytest.mark.parametrize("mode", ["floor", "trunc", None])

@@ -46,15 +46,8 @@ const char* name_of(const OpCall& call) {
     return call.form == Form::InPlace ? call.op.in_place_name.c_str() : call.op.name;
 }
 
-// Running statistics are written in training alone.
-bool only_reads(const OpCall& call) {
-    return call.op.text.batching == BatchBy::BatchNorm &&
-           !batching::AttributeCopy(call.op, call.attributes).get("training").integer;
-}
-
 // What is written must have a place for each sample.
 void check_written(const OpCall& call, std::int64_t batch) {
-    if (only_reads(call)) return;
     for_each_written(call, [&](const Tensor& written) {
         if (is_batched_by(written, batch)) return;
         const char* name = name_of(call);

@@ -14,13 +14,12 @@ void check_divisor(const char* op, const Tensor& a, const Tensor& b) {
     if (kernels_skipped()) return;
     const Tensor inputs[] = {a, b};
     const DType dtype = result_dtype(inputs);
-    if (is_floating(dtype) || a.numel() == 0) return;
-    const Tensor divisor = converted(b, dtype);  // 256 is 0 as a uint8
+    if (is_floating(dtype) || dtype == DType::Bool || a.numel() == 0) return;  // of bools no loop knows it
+    const Tensor divisor = converted(b, dtype);                                // 256 is 0 as a uint8
     if (kernels::count_nonzero(divisor.view()) != divisor.numel())
         fail(ErrorKind::Runtime,
              "ZeroDivisionError: %s: expected a divisor without zeros, as both are integers; mask the zeros, or cast "
-             "to a "
-             "floating dtype",
+             "to a floating dtype",
              op);
 }
 

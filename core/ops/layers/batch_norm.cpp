@@ -101,6 +101,7 @@ struct NativeBatchNorm {
     }
 
     static constexpr std::uint64_t constants = 1u << kRunningMean | 1u << kRunningVar;
+    static std::uint64_t writes(const Attrs& attrs) { return attrs.training ? constants : 0; }
     static Saves saves(std::uint64_t needs, const Attrs& attrs) {
         Saves saves;
         if ((needs & 0b11) == 0) return saves;
