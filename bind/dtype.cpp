@@ -26,7 +26,8 @@ const char* name_of(PyObject* object) { return dtype_name(self_of(object)); }
 
 // The class of tensors that a module has, and a global of the program. Invalid if there is none.
 nb::object tensor_of_module(PyObject* module) {
-    nb::object found = nb::steal(module ? PyObject_GetAttrString(module, "Tensor") : nullptr);
+    const bool is_module = module && PyModule_Check(module);  // attributes of others may be anything
+    nb::object found = nb::steal(is_module ? PyObject_GetAttrString(module, "Tensor") : nullptr);
     PyErr_Clear();
     return found;
 }
@@ -42,7 +43,6 @@ const char* imported_as() {
                                                                                                        : "torch";
 }
 PyObject* get_imported_as(PyObject*, PyObject*) { return PyUnicode_FromString(imported_as()); }
-PyMethodDef imported_as_def = {"imported_as", get_imported_as, METH_NOARGS, nullptr};
 
 PyObject* dtype_repr(PyObject* object) { return PyUnicode_FromFormat("%s.%s", imported_as(), name_of(object)); }
 PyObject* dtype_reduce(PyObject* object, PyObject*) {
@@ -91,7 +91,14 @@ PyObject* by_name(PyObject* module, PyObject* name) {
     if (found == nullptr && !PyErr_Occurred()) PyErr_SetObject(PyExc_KeyError, name);
     return Py_XNewRef(found);
 }
-PyMethodDef by_name_def = {"_dtype_by_name", by_name, METH_O, nullptr};
+PyObject* get_name(PyObject*, PyObject* dtype) {
+    if (Py_TYPE(dtype) == &dtype_type) return PyUnicode_FromString(name_of(dtype));
+    return PyErr_Format(PyExc_TypeError, "dtype_name: expected a dtype, got %s", Py_TYPE(dtype)->tp_name);
+}
+PyMethodDef functions[] = {{"imported_as", get_imported_as, METH_NOARGS, nullptr},
+                           {"dtype_name", get_name, METH_O, nullptr},
+                           {"_dtype_by_name", by_name, METH_O, nullptr},
+                           {}};
 
 }  // namespace
 
@@ -134,9 +141,7 @@ void init_dtypes(PyObject* module) {
         checked(PyDict_SetItemString(all, alias, natives[static_cast<int>(dtype)]));
     checked(PyModule_AddObjectRef(module, "dtypes", all));
     checked(PyModule_AddObjectRef(module, "dtype", reinterpret_cast<PyObject*>(&dtype_type)));
-    PyObject* getter = checked(PyCFunction_New(&by_name_def, module));
-    checked(PyModule_AddObjectRef(module, "_dtype_by_name", getter));
-    checked(PyModule_AddObjectRef(module, "imported_as", checked(PyCFunction_New(&imported_as_def, module))));
+    checked(PyModule_AddFunctions(module, functions));
 }
 
 }  // namespace clew::bind

@@ -160,8 +160,8 @@ PyObject* find_operation(PyObject*, PyObject* args) {
         return Py_NewRef(group->callable_for(in_place != 0));
     });
 }
-PyMethodDef find_operation_def = {"_find_operation", find_operation, METH_VARARGS,
-                                  "(name, in_place): the callable of an operation."};
+PyMethodDef queries[] = {
+    {"_find_operation", find_operation, METH_VARARGS, "(name, in_place): the callable of an operation."}, {}};
 
 }  // namespace
 
@@ -185,8 +185,7 @@ void init_operations(PyObject* module) {
     PyType_Modified(&tensor_type);
     checked(PyModule_AddObjectRef(module, "functions", functions));
     checked(PyModule_AddObjectRef(module, "ops", every_operation));
-    PyObject* finder = checked(PyCFunction_New(&find_operation_def, nullptr));
-    checked(PyModule_AddObjectRef(module, "_find_operation", finder));
+    checked(PyModule_AddFunctions(module, queries));
 }
 
 }  // namespace clew::bind

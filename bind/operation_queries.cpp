@@ -163,18 +163,15 @@ PyObject* jvp_results(PyObject*, PyObject* const* args, Py_ssize_t count, PyObje
     });
 }
 
-PyMethodDef infer_def = {"infer", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(infer_results)),
-                         METH_FASTCALL | METH_KEYWORDS,
-                         "(operation, *args, **kwargs): sizes, strides, dtype and base of each result, uncomputed."};
-PyMethodDef jvp_def = {"jvp", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(jvp_results)),
-                       METH_FASTCALL | METH_KEYWORDS,
-                       "(operation, results, tangents, by_rule, *args, **kwargs): tangents of the results of a call."};
+PyMethodDef functions[] = {
+    {"infer", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(infer_results)), METH_FASTCALL | METH_KEYWORDS,
+     "(operation, *args, **kwargs): sizes, strides, dtype and base of each result, uncomputed."},
+    {"jvp", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(jvp_results)), METH_FASTCALL | METH_KEYWORDS,
+     "(operation, results, tangents, by_rule, *args, **kwargs): tangents of the results of a call."},
+    {}};
 
 }  // namespace
 
-void init_operation_queries(PyObject* module) {
-    checked(PyModule_AddObjectRef(module, "infer", checked(PyCFunction_New(&infer_def, nullptr))));
-    checked(PyModule_AddObjectRef(module, "jvp", checked(PyCFunction_New(&jvp_def, nullptr))));
-}
+void init_operation_queries(PyObject* module) { checked(PyModule_AddFunctions(module, functions)); }
 
 }  // namespace clew::bind

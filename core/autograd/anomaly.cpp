@@ -90,8 +90,7 @@ void AnomalyWatch::look_at(Node& node, std::span<const Tensor> results, std::spa
     if (any(is_batched))
         fail(ErrorKind::NotImplemented,
              "%s: detect_anomaly can't look at gradients inside vmap, as of jacobian(vectorize=True); leave it out "
-             "there, "
-             "or take the gradients one by one",
+             "there, or take the gradients one by one",
              node.kind->node_name);
     if (any(is_meta)) return;
     for (std::size_t i = 0; i < results.size(); ++i) {

@@ -51,7 +51,7 @@ class finfo:
             raise TypeError(f"torch.finfo() requires a floating point input type, got {kind}. Use torch.iinfo instead")
         self.resolution, self.eps, self.smallest_normal, self.max = _FLOATS[kind]
         self.min, self.tiny, self.bits = -self.max, self.smallest_normal, 8 * kind.itemsize
-        self.dtype = str(kind).rpartition(".")[2]
+        self.dtype = _core.dtype_name(kind)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, finfo) and self.dtype == other.dtype
@@ -79,7 +79,7 @@ class iinfo:
         self.bits = 8 * kind.itemsize
         self.min = -(1 << self.bits - 1) if kind.is_signed else 0
         self.max = (1 << self.bits - kind.is_signed) - 1
-        self.dtype = str(kind).rpartition(".")[2]
+        self.dtype = _core.dtype_name(kind)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, iinfo) and self.dtype == other.dtype

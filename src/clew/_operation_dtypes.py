@@ -99,11 +99,7 @@ def outcome(operation: Operation, arguments: list[Any]) -> str:
         return "?" if str(error).startswith("infer:") else "!NotImplementedError"
     except Exception as error:
         return f"!{type(error).__name__}"
-    return ", ".join("?" if one is None else _name(one[2]) for one in results)
-
-
-def _name(kind: dtype) -> str:
-    return str(kind).rpartition(".")[2]
+    return ", ".join("?" if one is None else _core.dtype_name(one[2]) for one in results)
 
 
 def _table(found: dict[str, str]) -> str:

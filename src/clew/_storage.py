@@ -113,7 +113,7 @@ def _restore(kind: dtype, data: Any) -> UntypedStorage:
 
 def tensor_of_bytes(data: Any, kind: dtype) -> Tensor:
     """A vector of a dtype with a copy of these bytes."""
-    name = "int16" if kind is _BFLOAT16 else str(kind).rpartition(".")[2]
+    name = "int16" if kind is _BFLOAT16 else _core.dtype_name(kind)
     flat = _core.tensor(numpy.frombuffer(data, dtype=name) if len(data) else numpy.empty(0, dtype=name))
     return flat.view(kind) if kind is _BFLOAT16 else flat
 
@@ -203,7 +203,7 @@ class TypedStorage:
 
 
 def _of_elements(elements: Tensor) -> TypedStorage:
-    kind = TYPED_STORAGES[STORAGE_NAMES[str(elements.dtype).rpartition(".")[2]]]
+    kind = TYPED_STORAGES[STORAGE_NAMES[_core.dtype_name(elements.dtype)]]
     made: TypedStorage = kind.__new__(kind)
     made._take(elements)
     return made

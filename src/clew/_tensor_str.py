@@ -225,7 +225,7 @@ def _suffixes(tensor: Tensor) -> list[str]:
             found.append(f"size={tuple(tensor.shape)}")
         if not default:
             found.append(f"dtype={kind}")
-    elif not default and kind.rpartition(".")[2] not in ("int64", "bool", _default_complex()):
+    elif not default and _core.dtype_name(tensor.dtype) not in ("int64", "bool", _default_complex()):
         found.append(f"dtype={kind}")
     try:
         node = tensor.grad_fn

@@ -403,3 +403,37 @@ def test_what_is_saved_after_a_write_is_at_its_version() -> None:
         f(clew.ones(3)).backward()
         assert w.grad.tolist() == (clew.ones(3).exp() + 1).tolist()
     assert f.hits == 3
+
+
+def test_a_call_may_name_dtypes_and_shapes() -> None:
+    def f(x: Any) -> Any:
+        names = str(x.dtype), f"{x.dtype} {x.shape}", repr(x.shape), clew.finfo(x.dtype).dtype
+        names += clew.iinfo(clew.int32).dtype, _core.dtype_name(x.dtype), _core.imported_as()
+        return x * clew.finfo(x.dtype).eps, names
+
+    compiled = clew.compile(f)
+    for dtype, name in ((clew.float32, "float32"), (clew.float64, "float64")):
+        for _ in range(3):
+            result, names = compiled(clew.ones(3, dtype=dtype))
+        expected, expected_names = f(clew.ones(3, dtype=dtype))
+        assert result.tolist() == expected.tolist()
+        assert names == expected_names
+        assert names[3] == names[5] == name
+    assert compiled.hits == 4
+    with pytest.raises(TypeError, match="dtype_name: expected a dtype, got str"):
+        _core.dtype_name("float32")  # type: ignore[arg-type]
+
+
+def test_only_a_module_is_asked_for_its_class_of_tensors(run_script: Any) -> None:
+    script = """
+import clew
+from clew import _core
+
+class Asked:
+    def __getattr__(self, name):
+        raise SystemError(name)
+
+torch = Asked()
+print(clew.float32, _core.imported_as())
+"""
+    assert run_script(script).stdout.split() == ["clew.float32", "clew"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor
-from .tensors import TensorReader, TensorWriter, dtype_name, dtype_of
+from .tensors import TensorReader, TensorWriter, dtype_of
 
 # What a file that is not in order may lead to while it is read.
 WRONG = (
@@ -44,7 +44,7 @@ def to_json(value: Any, writer: TensorWriter) -> Any:
     if isinstance(value, float):
         return {"float": value.hex()} if value - value != 0 else value
     if isinstance(value, _core.dtype):
-        return {"dtype": dtype_name(value)}
+        return {"dtype": _core.dtype_name(value)}
     return value
 
 

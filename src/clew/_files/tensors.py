@@ -48,7 +48,7 @@ class TensorWriter:
             "shape": shape,
             "stride": stride,
             "offset": offset,
-            "dtype": dtype_name(dtype),
+            "dtype": _core.dtype_name(dtype),
             "is_number": is_number,
             "counter": self._counters.setdefault(counter, number) if counter else None,
             "requires_grad": tensor.is_leaf and tensor.requires_grad,
@@ -64,7 +64,7 @@ class TensorWriter:
         if place not in self._memories:
             bytes_of = _core.whole_memory(tensor)
             (shape, _, offset, dtype), _, _ = _core.geometry_of(tensor)
-            kind = _SAFETENSORS.get(dtype_name(dtype))
+            kind = _SAFETENSORS.get(_core.dtype_name(dtype))
             if not (kind and tensor.is_contiguous() and offset == 0 and _size(shape, dtype) == bytes_of.numel()):
                 kind, shape = "U8", (bytes_of.numel(),)
             if name is None or name == "__metadata__" or any(one.name == name for one in self.entries):
@@ -122,11 +122,6 @@ class TensorReader:
 
 def _size(shape: tuple[int, ...], dtype: Any) -> int:
     return math.prod(shape) * int(dtype.itemsize)
-
-
-def dtype_name(dtype: Any) -> str:
-    """ "float32"."""
-    return str(dtype).partition(".")[2]
 
 
 def dtype_of(name: Any) -> Any:

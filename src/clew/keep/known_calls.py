@@ -22,7 +22,8 @@ _READS = """
     _operator.itemgetter _operator.attrgetter
     _functools.reduce
     _abc._abc_instancecheck _abc._abc_subclasscheck
-    clew._core.run_backward clew._core.tensor clew._core.promote_types
+    clew._core.run_backward clew._core.tensor clew._core.promote_types clew._core.dtype_name
+    clew._core.imported_as
     clew._core.get_default_dtype clew._core.is_grad_enabled clew._core.set_grad_enabled clew._core.set_mode
     clew._core.get_mode clew._core.is_interpreted clew._core.active_batches clew._core.is_traced
     clew._core.function_call clew._core.function_record

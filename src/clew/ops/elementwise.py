@@ -19,7 +19,7 @@ from .._size import broadcast_shapes
 from . import _elementwise_derivatives as derivatives
 
 _ops: Any = _core.ops
-_NUMPY = {kind: str(kind).rpartition(".")[2] for kind in _core.dtypes.values()}
+_NUMPY = {kind: _core.dtype_name(kind) for kind in _core.dtypes.values()}
 _FLAGS = METHOD | FUNCTION | IN_PLACE | OUT | ELEMENT_BY_ELEMENT
 _OUT_ALIKE = ("frac", "heaviside")
 _OWN_NODE_IN_PLACE = ("acosh", "asinh", "atanh")

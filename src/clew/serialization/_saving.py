@@ -16,7 +16,7 @@ from typing import IO, Any, ClassVar
 import numpy
 
 import clew
-from clew import Tensor
+from clew import Tensor, _core
 
 from .._storage import STORAGE_NAMES
 from ..nn.parameter import Parameter
@@ -145,7 +145,7 @@ class _Pickler(pickle._Pickler):
         if isinstance(obj, Parameter):
             return _REBUILD_PARAMETER, (obj.detach(), obj.requires_grad, OrderedDict())
         if isinstance(obj, Tensor):
-            dtype = _dtype_name(obj.dtype)
+            dtype = _core.dtype_name(obj.dtype)
             data = obj.detach()
             storage = _Storage(dtype, *self.storages.add(data, dtype))
             geometry = data.storage_offset(), tuple(data.shape), tuple(data.stride())
@@ -164,11 +164,7 @@ class _Pickler(pickle._Pickler):
 
     def save_dtype(self, obj: Any) -> None:
         """Write a dtype as PyTorch's of the same name."""
-        self.save_name(_Name("torch", _dtype_name(obj)))
+        self.save_name(_Name("torch", _core.dtype_name(obj)))
 
     dispatch[_Name] = save_name
     dispatch[clew.dtype] = save_dtype
-
-
-def _dtype_name(dtype: Any) -> str:
-    return str(dtype).rpartition(".")[2]

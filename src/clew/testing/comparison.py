@@ -185,7 +185,7 @@ def _of_tensors(actual: Tensor, expected: Tensor, rules: _Rules) -> str | None:
         return f"The values for attribute 'dtype' do not match: {actual.dtype} != {expected.dtype}."
     if rules.check_stride and actual.stride() != expected.stride():
         return f"The values for attribute 'stride()' do not match: {actual.stride()} != {expected.stride()}."
-    kinds = tuple(str(one.dtype).rpartition(".")[2] for one in (actual, expected))
+    kinds = tuple(_core.dtype_name(one.dtype) for one in (actual, expected))
     common = promote_types(actual.dtype, expected.dtype)
     arrays = [array_of(one.to(common)) for one in (actual, expected)]
     return _of_arrays(arrays[0], arrays[1], rules, kinds)

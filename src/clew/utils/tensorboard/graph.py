@@ -11,6 +11,7 @@ from tensorboard.compat.proto.config_pb2 import RunMetadata
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 from tensorboard.compat.proto.step_stats_pb2 import DeviceStepStats, StepStats
 
+from ... import _core
 from ..._core import Tensor
 from ...autograd import enable_grad
 from ...graph import ModuleLog, record_modules
@@ -135,4 +136,4 @@ class _Writer:
         return self._parameters.get(id(leaf), f"{self._root}/constant")
 
     def _input(self, name: str, x: Tensor) -> ExportedNode:
-        return ExportedNode(RESULT, name, "result", (), ((tuple(x.shape), str(x.dtype).rpartition(".")[2]),))
+        return ExportedNode(RESULT, name, "result", (), ((tuple(x.shape), _core.dtype_name(x.dtype)),))
