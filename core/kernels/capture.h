@@ -68,6 +68,27 @@ struct ProductShape {
     std::int64_t rows, columns, item;  // bytes of an element
 };
 
+// What a copy of elements as they are does.
+struct PlainCopy {
+    const View *out, *in;
+};
+
+// Where a copy brings elements. They are counted from the beginning of what it reads, and of what it writes.
+class CopiedTo {
+public:
+    explicit CopiedTo(const PlainCopy& copy);
+    // Of `count` elements side by side: there they lie side by side, too; else nothing.
+    std::optional<std::int64_t> operator()(std::int64_t first, std::int64_t count) const;
+
+private:
+    struct Axis {
+        std::int64_t size, from, to;
+    };
+    std::vector<Axis> axes_;  // the longest strides first
+};
+// Whether no element is in both, whose data are `distance` elements apart; false if that is not easily said.
+bool lie_apart(const View& one, const View& other, std::int64_t distance);
+
 class KernelCall {
 public:
     KernelCall() = default;
@@ -88,6 +109,10 @@ public:
     virtual std::unique_ptr<KernelCall> with_row(char*) const { return nullptr; }
     // Of a copy of one row, operand 1, to each of several that lie one behind the other: the elements of a row.
     virtual std::int64_t repeated_row() const { return 0; }
+    virtual std::optional<PlainCopy> plain_copy() const { return std::nullopt; }
+    // Lets it write an operand's elements, which begin `start` elements behind what a copy reads, where the copy brings
+    // them; the pointer is then to what the copy writes. False: it can't.
+    virtual bool write_to(const char* const*, std::int64_t, const CopiedTo&) { return false; }
 };
 
 // What one forward left behind, in order.

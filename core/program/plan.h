@@ -165,6 +165,7 @@ private:
     // Two inputs may overlap: where one is written, any may be.
     bool may_change_between(std::size_t first, std::size_t last, int memory) const;
     void leave_out_unread();
+    void write_where_copied();
     void find_constants();
     void group();
     void fuse();
@@ -188,6 +189,7 @@ private:
     std::vector<char> planned_, wanted_, constant_;  // for each memory
     std::vector<std::int64_t> places_;               // in the arena
     friend class Grouping;
+    friend class CopiedResults;
     friend class Fusing;
     friend class Coding;
 };

@@ -44,6 +44,14 @@ public:
         list.push_back({scores, 0, bytes_of_scores(), true});
         return list;
     }
+    bool write_to(const char* const* place, std::int64_t start, const CopiedTo& moved) override {
+        if (!gradients_) return false;
+        for (HeadRows* const rows : {&gradients_->grad_query, &gradients_->grad_key, &gradients_->grad_value})
+            if (place_of(rows->data) == place)
+                return move(*rows, rows == &gradients_->grad_query ? call_.queries : call_.keys,
+                            rows == &gradients_->grad_value ? call_.value_width : call_.width, start, moved);
+        return false;
+    }
     bool is_backward() const { return gradients_.has_value(); }
     // 0: they can't be kept.
     std::int64_t bytes_of_scores() const { return kept_scores(call_) * size_of(call_.dtype); }
@@ -72,13 +80,33 @@ private:
     // The caller's go with its call.
     void own(const Index*& places) { places = places_.emplace_back(places, places + call_.heads).data(); }
 
+    bool move(HeadRows& rows, Index count, Index width, Index start, const CopiedTo& moved) {
+        std::vector<Index> places;
+        Index step = 0;  // from row to row
+        for (Index head = 0; head < call_.heads; ++head)
+            for (Index i = 0; i < count; ++i) {
+                const std::optional<Index> at = moved(start + rows.places[head] + i * rows.row, width);
+                if (!at) return false;
+                if (i == 0) places.push_back(*at);
+                if (head == 0 && i == 1) step = *at - places[0];
+                if (*at != places.back() + i * step) return false;
+            }
+        rows.row = step;
+        own(rows.places = places.data());
+        return true;
+    }
+
+    template <class Data>
+    static char** place_of(Data*& data) {
+        return const_cast<char**>(reinterpret_cast<const char* const*>(&data));
+    }
     Operand reach(HeadRows& rows, Index count, Index width, bool written) const {
         return reach(rows.data, rows.places, size_of(call_.dtype), count, rows.row, width, 1, written);
     }
     template <class Data>
     Operand reach(Data*& data, const Index* places, Index size, Index rows, Index row, Index columns, Index column,
                   bool written) const {
-        Operand operand{const_cast<char**>(reinterpret_cast<const char* const*>(&data)), 0, 0, written};
+        Operand operand{place_of(data), 0, 0, written};
         if (call_.heads == 0 || rows == 0 || columns == 0) return operand;
         const auto [least, most] = std::minmax_element(places, places + call_.heads);
         operand = {operand.place, std::max<Index>(0, -*least * size), std::max<Index>(0, *most * size) + size, written};
