@@ -6,7 +6,8 @@
 // kernels be captured once: each leaves a `KernelCall`, which knows its loop, sizes and strides, and whose pointers can
 // be set. Whatever else touches values asks kernels_skipped() or need_values() first, as it has to for operations to be
 // inferred; while kernels are captured that is noted, and the forward can't do without itself. What such a forward does
-// with values is then all in its calls: it reads none to decide anything, so it can't fail because of them.
+// with values is then all in its calls: it reads none to decide anything. A call that finds values wrong (an index out
+// of bounds) throws the operation's error itself, and says that it may.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -109,6 +110,11 @@ public:
     virtual std::unique_ptr<KernelCall> with_row(char*) const { return nullptr; }
     // Of a copy of one row, operand 1, to each of several that lie one behind the other: the elements of a row.
     virtual std::int64_t repeated_row() const { return 0; }
+    virtual bool may_fail() const { return false; }
+    // One call for `before` and this one, of which the operand at `place` is what `before` writes, and nobody else
+    // reads it. Its operands are those of this call but for that one, then those of `before` but for that. Null: there
+    // is none.
+    virtual std::unique_ptr<KernelCall> joined_with(const KernelCall&, const char* const*) const { return nullptr; }
     virtual std::optional<PlainCopy> plain_copy() const { return std::nullopt; }
     // Lets it write an operand's elements, which begin `start` elements behind what a copy reads, where the copy brings
     // them; the pointer is then to what the copy writes. False: it can't.
@@ -226,6 +232,15 @@ private:
     std::tuple<typename Owned<Arguments>::type...> arguments_;
 };
 
+// The same of a kernel that throws when it finds values that it can't take; it may write nothing.
+template <int kWritten, class Kernel, class... Arguments>
+class CheckingCallOf : public CallOf<kWritten, Kernel, Arguments...> {
+public:
+    using CallOf<kWritten, Kernel, Arguments...>::CallOf;
+    std::size_t bytes() const override { return sizeof(*this); }
+    bool may_fail() const override { return true; }
+};
+
 // Whether the kernel is done with: skipped, or captured as a `Call` and run.
 template <class Call, class Kernel, class... Arguments>
 [[gnu::noinline, gnu::cold]] bool detour_as(Kernel kernel, const Arguments&... arguments) {
@@ -241,12 +256,20 @@ bool detour(Kernel kernel, const Arguments&... arguments) {
     return detour_as<CallOf<kWritten, Kernel, Arguments...>>(kernel, arguments...);
 }
 
+template <int kWritten, class Kernel, class... Arguments>
+bool detour_checking(Kernel kernel, const Arguments&... arguments) {
+    return detour_as<CheckingCallOf<kWritten, Kernel, Arguments...>>(kernel, arguments...);
+}
+
 // The first line of a kernel that can be captured; its arguments are the kernel's, of which the first `written` views
 // are written.
-#define CLEW_CAPTURED_WRITING(written, kernel, ...)                  \
+#define CLEW_CAPTURED_BY(detour, kernel, ...)                        \
     CLEW_ASSERT_FRAME();                                             \
     if (::clew::kernel_mode != ::clew::KernelMode::Run) [[unlikely]] \
-        if (::clew::kernels::detour<written>([](const auto&... given) { kernel(given...); }, __VA_ARGS__)) return
+        if (::clew::kernels::detour([](const auto&... given) { kernel(given...); }, __VA_ARGS__)) return
+#define CLEW_CAPTURED_WRITING(written, kernel, ...) CLEW_CAPTURED_BY(detour<written>, kernel, __VA_ARGS__)
+// Of a kernel that may throw because of values.
+#define CLEW_CAPTURED_CHECKING(written, kernel, ...) CLEW_CAPTURED_BY(detour_checking<written>, kernel, __VA_ARGS__)
 #define CLEW_CAPTURED_KERNEL(kernel, ...) CLEW_CAPTURED_WRITING(1, kernel, __VA_ARGS__)
 
 }  // namespace clew::kernels

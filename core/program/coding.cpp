@@ -31,7 +31,7 @@ public:
             if (at == plan_.safe) safe = order.size();
             const std::size_t most = at < plan_.safe ? plan_.safe : plan_.order.size();
             std::size_t end = at;
-            while (end < most && plan_.order[end].call && !plan_.order[end].takes_long) ++end;
+            while (end < most && is_small(plan_.order[end])) ++end;
             if (code::Coded* const coded = end > at ? put_together(at, end) : nullptr) {
                 order.push_back({coded, 0});
                 all.push_back(coded);
@@ -50,6 +50,8 @@ public:
 
 private:
     static constexpr int kFewest = 3;  // statements on elements that are worth a function
+
+    static bool is_small(const Planned& one) { return one.call && !one.takes_long && !one.call->may_fail(); }
 
     // Which follow nothing: they know where their operands lie.
     std::vector<code::Replaceable*> strips() const {

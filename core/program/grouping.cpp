@@ -16,8 +16,8 @@ namespace clew {
 // Note [Grouping]
 // A group runs where the first of its calls was. A later call joins it if it needs nothing of the calls between, and
 // these nothing of it, and if it touches memory of the group at the same place, element for element, or beside it. What
-// is between are captured calls alone. Two inputs may overlap somehow in a later replay, so that an input that is
-// written counts as any input.
+// is between are captured calls that can't fail. Two inputs may overlap somehow in a later replay, so that an input
+// that is written counts as any input.
 class Grouping {
 public:
     explicit Grouping(Planner& planner)
@@ -79,7 +79,7 @@ private:
                 } else {
                     if (is_reduction_of_members(call)) reductions_.push_back(&call);
                     for (const Reference& one : call.references) pass(one);
-                    if (++passed == kMostBetween) return;
+                    if (++passed == kMostBetween || call.call->may_fail()) return;
                 }
             }
         }

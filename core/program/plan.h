@@ -13,8 +13,8 @@
 // Elementwise calls over the same many elements run together, strip by strip: Note [Strips of captured calls],
 // core/program/grouping.cpp.
 //
-// Calls whose results nobody reads are left out: a captured kernel can't fail, draws nothing, and writes only its
-// operands. Calls that only read constants have run once.
+// Calls whose results nobody reads are left out: a captured kernel draws nothing, writes only its operands, and fails
+// only if it says that it may. Calls that only read constants have run once.
 //
 // Note [Memory of gradients]
 // Eager execution drops gradients before it makes new ones (zero_grad), so these get the same memory, which is still in
@@ -35,7 +35,7 @@ struct Slice;
 struct ReplayStep;
 
 struct Planned {
-    const kernels::KernelCall* call;  // or, if it is null,
+    const kernels::KernelCall* call;  // of `step`, if it may fail; or, if it is null,
     int step;                         // of Slice::runs_of; a register to let go, if it is negative: -1 - register
     bool takes_long = false;          // other threads may run Python meanwhile
 };
@@ -165,6 +165,7 @@ private:
     // Two inputs may overlap: where one is written, any may be.
     bool may_change_between(std::size_t first, std::size_t last, int memory) const;
     void leave_out_unread();
+    void join();
     void write_where_copied();
     void find_constants();
     void group();
@@ -175,8 +176,8 @@ private:
     void order_with_code(Plan& plan);
     std::vector<char> only_saved() const;
     void look(Plan& plan);
-    bool may_fail(const ReplayStep& run) const;
-    int last_that_may_fail() const;
+    bool may_fail(std::size_t index) const;
+    void find_last_failing();
     void find_taken(Plan& plan) const;
     void find_direct(Plan& plan) const;
 
@@ -187,10 +188,12 @@ private:
     std::vector<Noted> noted_;      // for each of Slice::runs_of
     std::vector<Temporary> temporaries_;
     std::vector<char> planned_, wanted_, constant_;  // for each memory
+    int last_failing_ = -1;                          // of Slice::runs_of: the last that may fail
     std::vector<std::int64_t> places_;               // in the arena
     friend class Grouping;
     friend class CopiedResults;
     friend class Fusing;
+    friend class Joining;
     friend class Coding;
 };
 

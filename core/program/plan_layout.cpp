@@ -139,13 +139,12 @@ void Planner::order(Plan& plan) {
     ByPosition let_go(noted_.size(), last.size());
     for (std::size_t i = 0; i < last.size(); ++i)
         if (last[i] >= 0 && made_by_step(i) && !wanted_[i]) let_go.add(last[i], i);
-    const int last_failing = last_that_may_fail();
     for (std::size_t i = 0; i < noted_.size(); ++i) {
-        if (static_cast<int>(i) == last_failing + 1) plan.safe = plan.order.size();
+        if (static_cast<int>(i) == last_failing_ + 1) plan.safe = plan.order.size();
         const StepKind kind = slice_.runs_of[i].kind;
         for (Call& call : noted_[i].calls) {
             if (!call.runs || call.constant) continue;
-            plan.order.push_back({call.call.get(), 0, call.call->work() > WithoutGil::kWorthIt});
+            plan.order.push_back({call.call.get(), static_cast<int>(i), call.call->work() > WithoutGil::kWorthIt});
             plan.calls.push_back(std::move(call.call));
         }
         if (!noted_[i].captured && (kind == StepKind::Run || kind == StepKind::Read))
@@ -228,22 +227,23 @@ void Planner::look(Plan& plan) {
                                    !program_.of(one.reg).number && std::ranges::count(leaving, one.reg) == 1);
 }
 
-bool Planner::may_fail(const ReplayStep& run) const {
+bool Planner::may_fail(std::size_t index) const {
+    if (noted_[index].captured)
+        return std::ranges::any_of(
+            noted_[index].calls, [](const Call& call) { return call.runs && !call.constant && call.call->may_fail(); });
+    const ReplayStep& run = slice_.runs_of[index];
     if (run.kind == StepKind::Run) return !run.op->is(kOptimizerStep);
     return run.kind == StepKind::Read && program_.decides(program_.steps[static_cast<std::size_t>(run.step)]);
 }
 
-int Planner::last_that_may_fail() const {
-    int last = -1;
+void Planner::find_last_failing() {
     for (std::size_t i = 0; i < noted_.size(); ++i)
-        if (!noted_[i].captured && may_fail(slice_.runs_of[i])) last = static_cast<int>(i);
-    return last;
+        if (may_fail(i)) last_failing_ = static_cast<int>(i);
 }
 
 // Memory of what leaves the call; of gradients, if they can be written where those before lie.
 void Planner::find_taken(Plan& plan) const {
-    const int last = last_that_may_fail();
-    const int last_step = last < 0 ? -1 : slice_.runs_of[static_cast<std::size_t>(last)].step;
+    const int last_step = last_failing_ < 0 ? -1 : slice_.runs_of[static_cast<std::size_t>(last_failing_)].step;
     std::vector<Plan::Taken> of_memory(program_.memories.size());
     for (const int index : slice_.gradients) {
         const Step& step = program_.steps[static_cast<std::size_t>(index)];
@@ -263,13 +263,12 @@ void Planner::find_taken(Plan& plan) const {
 // Memory from before the block that is written where it lies, since nothing that runs then can fail: steps of
 // optimizers at the end, and whatever has been captured.
 void Planner::find_direct(Plan& plan) const {
-    const int last = last_that_may_fail();
     plan.direct.assign(program_.memories.size(), 1);
     for (std::size_t i = 0; i < noted_.size(); ++i)
         for (const KeptWrite& written : program_.steps[static_cast<std::size_t>(slice_.runs_of[i].step)].writes) {
             const KeptRegister& reg = program_.of(written.reg);
             // A step that runs as it is may need memory for a copy.
-            if (static_cast<int>(i) <= last || (!noted_[i].captured && !reg.layout->contiguous))
+            if (static_cast<int>(i) <= last_failing_ || (!noted_[i].captured && !reg.layout->contiguous))
                 plan.direct[static_cast<std::size_t>(reg.memory)] = 0;
         }
 }

@@ -139,6 +139,8 @@ std::unique_ptr<Plan> Planner::make() {
         if (slice_.wanted[reg]) wanted_[static_cast<std::size_t>(program_.registers[reg].memory)] = 1;
     leave_out_unread();
     find_constants();
+    join();
+    find_last_failing();
     write_where_copied();
     group();
     fuse();
@@ -201,6 +203,7 @@ void Planner::leave_out_unread() {
         }
         std::vector<Call>& calls = noted_[i].calls;
         for (std::size_t k = calls.size(); k-- > 0;) {
+            calls[k].runs = calls[k].call->may_fail();
             for (const Reference& one : calls[k].references)
                 calls[k].runs |= one.written && needed[static_cast<std::size_t>(one.memory)];
             if (!calls[k].runs) continue;

@@ -131,16 +131,25 @@ private:
         follow(plan, plan.safe, plan.order.size());
     }
     void follow(Plan& plan, std::size_t begin, std::size_t end) {
-        for (const Planned& one : std::span(plan.order).subspan(begin, end - begin)) {
-            if (one.takes_long)
-                run_long(*one.call);
-            else if (one.call)
-                one.call->run();
-            else if (one.step < 0)
-                state_.regs[static_cast<std::size_t>(-1 - one.step)] = Tensor();
-            else
-                run_between(plan, slice_.runs_of[static_cast<std::size_t>(one.step)]);
+        const Planned* now = nullptr;
+        try {
+            for (const Planned& one : std::span(plan.order).subspan(begin, end - begin)) follow(plan, *(now = &one));
+        } catch (const ReplayFailed&) {
+            throw;
+        } catch (const Error& error) {  // of a call
+            const ReplayStep& of = slice_.runs_of[static_cast<std::size_t>(now->step)];
+            throw ReplayFailed(error.what(), &program_.steps[static_cast<std::size_t>(of.step)]);
         }
+    }
+    void follow(Plan& plan, const Planned& one) {
+        if (one.takes_long)
+            run_long(*one.call);
+        else if (one.call)
+            one.call->run();
+        else if (one.step < 0)
+            state_.regs[static_cast<std::size_t>(-1 - one.step)] = Tensor();
+        else
+            run_between(plan, slice_.runs_of[static_cast<std::size_t>(one.step)]);
     }
     static void run_long(const kernels::KernelCall& call) {
         const WithoutGil released(WithoutGil::kWorthIt + 1);

@@ -6,6 +6,7 @@
 #include "core/kernels/capture.h"
 #include "core/kernels/elementwise/lines.h"
 #include "core/kernels/layers/softmax_loops.h"
+#include "core/kernels/training/loss.h"
 
 namespace clew::kernels {
 namespace {
@@ -62,6 +63,20 @@ void backward(bool log, const View& out, const View& grad, const View& result, i
               softmax_loops().backward_columns[log][dtype]);
 }
 
+constexpr auto kLogBackward = [](const View& out, const View& grad, const View& result, int axis) {
+    log_softmax_backward(out, grad, result, axis);
+};
+
+class LogBackwardCall final : public CallOf<1, decltype(kLogBackward), View, View, View, int> {
+public:
+    using CallOf::CallOf;
+    std::unique_ptr<KernelCall> joined_with(const KernelCall& before, const char* const* place) const override {
+        const auto* const loss = dynamic_cast<const NllBackwardCall*>(&before);
+        const bool is_grad = static_cast<const void*>(place) == &argument<1>().data;
+        return loss && is_grad ? loss->through_log_softmax(argument<0>(), argument<2>(), argument<3>()) : nullptr;
+    }
+};
+
 }  // namespace
 
 void softmax(const View& out, const View& in, int axis) {
@@ -77,7 +92,9 @@ void softmax_backward(const View& out, const View& grad, const View& result, int
     backward(false, out, grad, result, axis);
 }
 void log_softmax_backward(const View& out, const View& grad, const View& result, int axis) {
-    CLEW_CAPTURED_KERNEL(log_softmax_backward, out, grad, result, axis);
+    CLEW_ASSERT_FRAME();
+    if (kernel_mode != KernelMode::Run) [[unlikely]]
+        if (detour_as<LogBackwardCall>(kLogBackward, out, grad, result, axis)) return;
     backward(true, out, grad, result, axis);
 }
 

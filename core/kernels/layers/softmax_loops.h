@@ -22,7 +22,10 @@ struct SoftmaxTable {
     Columns forward_columns[2][kDTypes];
     Line backward[2][kDTypes];  // out, grad, result
     Columns backward_columns[2][kDTypes];
-    ParamLoop exp_scaled[kDTypes];  // params[0] * exp(x)
+    // backward of log_softmax for a contiguous line whose gradient is `value` at `place`, if that is not negative, and
+    // else 0
+    void (*backward_of_one[kDTypes])(char* out, const char* result, std::int64_t count, std::int64_t place,
+                                     double value);
 };
 
 CLEW_DECLARE_TABLE(SoftmaxTable, softmax_loops)

@@ -164,6 +164,19 @@ void backward(char* const* data, const int64_t* steps, int64_t count) {
     });
 }
 
+template <class T>
+void backward_of_one(char* to, const char* from, int64_t count, int64_t place, double value) {
+    T powers[kBlock];
+    const T total = place < 0 ? T(0) : T(value) + T(0);  // as a sum with zeros gives it
+    in_pieces(count, [&](int64_t begin, int64_t length) {
+        exponentials(powers, reinterpret_cast<const T*>(from) + begin, T(0), length);
+        T* out = reinterpret_cast<T*>(to) + begin;
+        CLEW_VECTORISE
+        for (int64_t i = 0; i < length; ++i) out[i] = T(0) - powers[i] * total;
+        if (place >= begin && place < begin + length) out[place - begin] = T(value) - powers[place - begin] * total;
+    });
+}
+
 // Rows of `width` elements, one of each line.
 template <class T>
 CLEW_INLINE T* row_at(char* data, int64_t step, int64_t i) {
@@ -228,13 +241,6 @@ void backward_columns(char* const* data, const int64_t* steps, int64_t count, in
     }
 }
 
-template <class T>
-struct ExpScaled {
-    T scale;
-    CLEW_INLINE explicit ExpScaled(const Number* params) : scale(T(params[0].real)) {}
-    CLEW_INLINE T operator()(T x) const { return scale * math::exp(x); }
-};
-
 #define CLEW_BOTH(function)                                                                      \
     {                                                                                            \
         {nullptr, nullptr, nullptr, nullptr, function<false, float>, function<false, double>}, { \
@@ -251,7 +257,8 @@ CLEW_EXPORT_TABLE(SoftmaxTable, softmax_loops,
                       .forward_columns = CLEW_BOTH(forward_columns),
                       .backward = CLEW_BOTH(backward),
                       .backward_columns = CLEW_BOTH(backward_columns),
-                      .exp_scaled = CLEW_FLOATING(unary_param_loop, ExpScaled),
+                      .backward_of_one = {nullptr, nullptr, nullptr, nullptr, backward_of_one<float>,
+                                          backward_of_one<double>},
                   });
 
 }  // namespace clew::kernels

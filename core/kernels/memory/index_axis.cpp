@@ -3,6 +3,7 @@
 
 #include "core/base/frame.h"
 #include "core/base/threads.h"
+#include "core/kernels/capture.h"
 #include "core/kernels/memory/index.h"
 #include "core/kernels/memory/iterate.h"
 
@@ -73,7 +74,7 @@ void scatter_along(const View& out, int axis, const View& index, const View& src
 }  // namespace
 
 void gather(const View& out, const View& in, int axis, const View& index) {
-    CLEW_KERNEL();
+    CLEW_CAPTURED_KERNEL(gather, out, in, axis, index);
     const AlongAxis along(out, in, axis, index);
     index_get(out, along.moved, &along.index, 1);
 }
@@ -83,12 +84,12 @@ std::int64_t gather_checked(const View& out, const View& in, int axis, const Vie
     return index_get_checked(out, along.moved, along.index);
 }
 void index_select(const View& out, const View& in, int axis, const View& index) {
-    CLEW_KERNEL();
+    CLEW_CAPTURED_KERNEL(index_select, out, in, axis, index);
     gather(out, in, axis, index);
 }
 
 void scatter(const View& out, int axis, const View& index, const View& src) {
-    CLEW_KERNEL();
+    CLEW_CAPTURED_KERNEL(scatter, out, axis, index, src);
     scatter_along(out, axis, index, src, false);
 }
 void scatter_fill(const View& out, int axis, const View& index, const void* value) {
@@ -96,17 +97,17 @@ void scatter_fill(const View& out, int axis, const View& index, const void* valu
     scatter(out, axis, index, broadcast_element(value, out.dtype, index));
 }
 void scatter_add(const View& out, int axis, const View& index, const View& src) {
-    CLEW_KERNEL();
+    CLEW_CAPTURED_KERNEL(scatter_add, out, axis, index, src);
     scatter_along(out, axis, index, src, true);
 }
 
 void index_copy(const View& out, int axis, const View& index, const View& src) {
-    CLEW_KERNEL();
+    CLEW_CAPTURED_KERNEL(index_copy, out, axis, index, src);
     const AlongAxis along(src, out, axis, index);
     index_put(along.moved, &along.index, 1, src, false);
 }
 void index_add(const View& out, int axis, const View& index, const View& src) {
-    CLEW_KERNEL();
+    CLEW_CAPTURED_KERNEL(index_add, out, axis, index, src);
     const AlongAxis along(src, out, axis, index);
     index_put(along.moved, &along.index, 1, src, true);
 }

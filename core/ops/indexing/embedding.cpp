@@ -1,5 +1,6 @@
 // Rows of a table, looked up by their numbers.
 #include "core/base/error.h"
+#include "core/kernels/capture.h"
 #include "core/kernels/memory/copy.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
@@ -16,6 +17,15 @@ Tensor flat_indices(const Tensor& indices) {
     return alias(whole, Layout::make(Dims{whole.numel()}), whole->offset);
 }
 
+void need_rows(const kernels::View& rows, std::int64_t count) {
+    CLEW_CAPTURED_CHECKING(0, need_rows, rows, count);
+    const std::int64_t position = kernels::check_bounds(rows, count);
+    if (position >= 0)
+        fail(ErrorKind::Index, "embedding: index out of range in self: expected 0 to %lld, got %lld",
+             static_cast<long long>(count - 1),
+             static_cast<long long>(static_cast<const std::int64_t*>(rows.data)[position]));
+}
+
 Tensor lookup(const Tensor& table, const Tensor& indices) {
     if (table.ndim() != 2)
         fail(ErrorKind::Runtime, "embedding: 'weight' must be 2-D, got shape %s", shape_text(table.sizes()).c_str());
@@ -26,10 +36,7 @@ Tensor lookup(const Tensor& table, const Tensor& indices) {
              "cast it to int64",
              dtype_name(indices.dtype()));
     const Tensor rows = flat_indices(indices);
-    const std::int64_t position = kernels::check_bounds(rows.view(), table.size(0));
-    if (position >= 0)
-        fail(ErrorKind::Index, "embedding: index out of range in self: expected 0 to %lld, got %lld",
-             static_cast<long long>(table.size(0) - 1), static_cast<long long>(rows.data_as<std::int64_t>()[position]));
+    need_rows(rows.view(), table.size(0));
     const Tensor out = empty({rows.numel(), table.size(1)}, table.dtype());
     if (out.numel()) kernels::index_select(out.view(), table.view(), 0, rows.view());
     Dims sizes(indices.sizes());
@@ -61,7 +68,7 @@ struct EmbeddingBackward {
                      attrs.num_weights >= 0);
         const std::int64_t width = g.size(g.ndim() - 1);
         const Tensor grad = as_contiguous(g), rows = flat_indices(indices);
-        need_fit("embedding", kernels::check_bounds(rows.view(), attrs.num_weights) < 0);
+        need_rows(rows.view(), attrs.num_weights);
         const Tensor grad_rows = alias(grad, Layout::make(Dims{rows.numel(), width}), grad->offset);
         out = zeros(Dims{attrs.num_weights, width}, g.dtype());
         if (rows.numel() && width) kernels::index_add(out.view(), 0, rows.view(), grad_rows.view());

@@ -48,7 +48,7 @@ struct Index {
         if (takes_elements(x, indices)) {
             out = empty(indices[0].layout_ref(), x.dtype());
             const std::int64_t bad = kernels::take(out.view(), x.view(), indices[0].view());
-            return fail_out_of_bounds(indices[0], bad, x.numel(), 0, "", ErrorKind::Index);
+            return fail_out_of_bounds(indices[0].view(), bad, x.numel(), 0, "", ErrorKind::Index);
         }
         const IndexPlan plan(x, indices);
         out = empty(plan.result_layout(), x.dtype());
@@ -155,7 +155,7 @@ struct Take {
         const std::int64_t count = x.numel(), step = 1;
         out = empty(index.layout_ref(), x.dtype());
         const std::int64_t bad = kernels::take(out.view(), {dense.data(), x.dtype(), 1, &count, &step}, index.view());
-        fail_out_of_bounds(index, bad, x.numel(), 0, "take: out of range", ErrorKind::Index);
+        fail_out_of_bounds(index.view(), bad, x.numel(), 0, "take: out of range", ErrorKind::Index);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x, In<1> index) {
         const Tensor at = index;

@@ -1,9 +1,19 @@
 #include "core/ops/indexing/index_support.h"
 
+#include "core/kernels/capture.h"
 #include "core/kernels/memory/copy.h"
 #include "core/tensor/packing.h"
 
 namespace clew {
+namespace {
+
+void need_bounds(const kernels::View& index, std::int64_t size, int axis, const char* op, Negative negative,
+                 ErrorKind kind) {
+    CLEW_CAPTURED_CHECKING(0, need_bounds, index, size, axis, op, negative, kind);
+    fail_out_of_bounds(index, kernels::check_bounds(index, size, negative == kFromEnd), size, axis, op, kind);
+}
+
+}  // namespace
 
 Tensor checked_index(const Tensor& index, const char* op) {
     if (index.dtype() != DType::Int64 && index.dtype() != DType::Int32)
@@ -17,30 +27,31 @@ Tensor checked_places(const Tensor& index, const char* op) {
 }
 
 void check_bounds(const Tensor& index, std::int64_t size, int axis, const char* op, Negative negative, ErrorKind kind) {
-    if (index.numel() == 0) return;
-    fail_out_of_bounds(index, kernels::check_bounds(index.view(), size, negative == kFromEnd), size, axis, op, kind);
+    if (index.numel() != 0) need_bounds(index.view(), size, axis, op, negative, kind);
 }
 
-void fail_out_of_bounds(const Tensor& index, std::int64_t position, std::int64_t size, int axis, const char* op,
+void fail_out_of_bounds(const kernels::View& index, std::int64_t position, std::int64_t size, int axis, const char* op,
                         ErrorKind kind) {
     if (position < 0) return;
     std::int64_t rest = position;
-    const auto* place = index.data_as<const std::int64_t>();
-    for (int i = index.ndim() - 1; i >= 0; --i) {
-        place += rest % index.size(i) * index.stride(i);
-        rest /= index.size(i);
+    const auto* place = static_cast<const std::int64_t*>(index.data);
+    for (int i = index.ndim - 1; i >= 0; --i) {
+        place += rest % index.sizes[i] * index.strides[i];
+        rest /= index.sizes[i];
     }
     fail(kind, "%s%sindex %lld is out of bounds for dimension %d with size %lld", op, *op ? ": " : "",
          static_cast<long long>(*place), axis, static_cast<long long>(size));
 }
 
-void start_from(const Tensor& self, Tensor& out, Lies how) {
-    if (out) return;
+bool start_from(const Tensor& self, Tensor& out, Lies how) {
+    if (out) return false;
     out = empty(how == Lies::AsSelf ? like_layout(self) : Layout::make(self.sizes()), self.dtype());
     kernels::copy(out.view(), self.view());
+    return true;
 }
 
 Tensor apart_from(const Tensor& out, const Tensor& source) {
+    if (kernel_mode == KernelMode::Capture) note_uncaptured();  // next time they may lie elsewhere
     if (source->storage != out->storage) return source;
     Tensor copy;
     start_from(source, copy);

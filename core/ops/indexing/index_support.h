@@ -15,12 +15,12 @@ enum Negative { kRefused, kFromEnd };
 void check_bounds(const Tensor& index, std::int64_t size, int axis, const char* op, Negative negative = kRefused,
                   ErrorKind kind = ErrorKind::Index);
 // The same once the position of the first such index is known, which is negative if there is none.
-void fail_out_of_bounds(const Tensor& index, std::int64_t position, std::int64_t size, int axis, const char* op,
+void fail_out_of_bounds(const kernels::View& index, std::int64_t position, std::int64_t size, int axis, const char* op,
                         ErrorKind kind);
 // What an operation that changes some places of self writes to: its destination, or a copy of self that becomes its
-// result.
+// result: then it gives true.
 enum class Lies { RowMajor, AsSelf };
-void start_from(const Tensor& self, Tensor& out, Lies how = Lies::RowMajor);
+bool start_from(const Tensor& self, Tensor& out, Lies how = Lies::RowMajor);
 // `source`, or a copy of it if it shares memory with what is about to be written.
 Tensor apart_from(const Tensor& out, const Tensor& source);
 // Where index may not be larger than self: everywhere but along the axis.

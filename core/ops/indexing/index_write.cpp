@@ -85,9 +85,9 @@ struct IndexAdd {
                         Tensor& out) {
         const int axis = wrap_axis(attrs.dim, self.ndim(), "index_add");
         const Tensor index = check_source(self, axis, given, given_source, "index_add", ErrorKind::Runtime);
-        start_from(self, out);
+        const bool is_new = start_from(self, out);
         if (given_source.numel() == 0) return;
-        Tensor source = apart_from(out, given_source);
+        Tensor source = is_new ? given_source : apart_from(out, given_source);
         if (attrs.alpha.real != 1) {
             const Tensor scaled = empty(Layout::make(source.sizes()), source.dtype()),
                          factor = element("index_add", attrs.alpha, source.dtype());
@@ -130,9 +130,9 @@ struct IndexCopy {
                         Tensor& out) {
         const int axis = wrap_axis(attrs.dim, self.ndim(), "index_copy");
         const Tensor index = check_source(self, axis, given, given_source, "index_copy", ErrorKind::Index);
-        start_from(self, out);
+        const bool is_new = start_from(self, out);
         if (given_source.numel() == 0) return;
-        const Tensor source = apart_from(out, given_source);
+        const Tensor source = is_new ? given_source : apart_from(out, given_source);
         kernels::index_copy(*AtLeast1(out), axis, *AtLeast1(index), *AtLeast1(source));
     }
     static constexpr auto rules = std::tuple{

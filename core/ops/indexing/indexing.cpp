@@ -1,5 +1,6 @@
 // Reading at computed places along one axis.
 #include "core/base/error.h"
+#include "core/kernels/capture.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/elementwise/scalar.h"
 #include "core/ops/functions.h"
@@ -8,6 +9,12 @@
 
 namespace clew {
 namespace {
+
+void gather_within(const kernels::View& out, const kernels::View& x, int axis, const kernels::View& index) {
+    CLEW_CAPTURED_CHECKING(1, gather_within, out, x, axis, index);
+    const std::int64_t outside = kernels::gather_checked(out, x, axis, index);
+    fail_out_of_bounds(index, outside, x.sizes[axis], axis, "gather", ErrorKind::Runtime);
+}
 
 struct IndexSelect {
     struct Attrs {
@@ -77,8 +84,7 @@ struct Gather {
         if (index.numel()) check_index_shape(index, x, axis, "gather");
         out = empty(Layout::make(index.sizes()), x.dtype());
         if (index.numel() == 0) return;
-        const std::int64_t outside = kernels::gather_checked(*AtLeast1(out), *AtLeast1(x), axis, *AtLeast1(index));
-        fail_out_of_bounds(index, outside, x.ndim() ? x.size(axis) : 1, axis, "gather", ErrorKind::Runtime);
+        gather_within(*AtLeast1(out), *AtLeast1(x), axis, *AtLeast1(index));
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x, In<1> index, const Attrs& attrs) {
         return scatter_add(zeros(x, g.dtype()), static_cast<int>(attrs.dim), index, g);

@@ -44,9 +44,9 @@ void scatter_into(Write how, const char* op, const Tensor& self, std::int64_t di
     const Tensor index = checked_places(given, op);
     check_writes(self, axis, index, src, op);
     check_bounds(index, self.ndim() ? self.size(axis) : 1, axis, op, kRefused, ErrorKind::Runtime);
-    start_from(self, out);
+    const bool is_new = start_from(self, out);
     if (index.numel() == 0) return;
-    const Tensor source = apart_from(out, src);
+    const Tensor source = is_new ? src : apart_from(out, src);
     (how == Write::Put ? kernels::scatter : kernels::scatter_add)(*AtLeast1(out), axis, *AtLeast1(index),
                                                                   *AtLeast1(source));
 }

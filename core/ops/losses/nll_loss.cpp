@@ -58,15 +58,6 @@ void check_shapes(const Tensor& input, const Tensor& target, const Tensor& weigh
              dtype_name(input.dtype()), dtype_name(weight.dtype()));
 }
 
-bool are_classes(const Tensor& target, std::int64_t classes, std::int64_t ignored) {
-    if (kernels_skipped()) return true;
-    const Tensor all = as_contiguous(target);
-    const auto* const begin = all.data_as<const std::int64_t>();
-    return std::all_of(begin, begin + all.numel(), [=](std::int64_t one) {
-        return one == ignored || static_cast<std::uint64_t>(one) < static_cast<std::uint64_t>(classes);
-    });
-}
-
 // The class axis of a single sample is its only one: kernels see a batch of one.
 class AsBatch {
 public:
@@ -83,11 +74,13 @@ private:
     kernels::View view_;
 };
 
-kernels::NllLoss options(const NllAttrs& attrs, const Tensor& weight) {
+kernels::View view_or_none(const Tensor& x) { return x ? x.view() : kernels::View{}; }
+
+kernels::NllLoss options(const NllAttrs& attrs) {
     const auto reduction = attrs.reduction == kNone   ? kernels::LossReduction::None
                            : attrs.reduction == kMean ? kernels::LossReduction::Mean
                                                       : kernels::LossReduction::Sum;
-    return {weight ? weight.data() : nullptr, attrs.ignore_index, reduction};
+    return {attrs.ignore_index, reduction};
 }
 
 Tensor nll_backward(const Tensor& g, const Tensor& target, const Tensor& weight, const Tensor& total_weight,
@@ -115,11 +108,8 @@ struct NllForward {
         const Tensor classes = converted(target, DType::Int64), weights = contiguous_or_null(weight);
         out = each ? empty(target.sizes(), input.dtype()) : empty(Layout::scalar(), input.dtype());
         total_weight = empty(Layout::scalar(), input.dtype());
-        const kernels::BadTarget bad =
-            kernels::nll_loss(options(attrs, weights), AsBatch(out, single && each && out.ndim() == 0),
-                              total_weight.data(), AsBatch(input, single), AsBatch(classes, classes.ndim() == 0));
-        if (bad.position >= 0)
-            fail(ErrorKind::Index, "nll_loss: Target %lld is out of bounds.", static_cast<long long>(bad.value));
+        kernels::nll_loss(options(attrs), AsBatch(out, single && each && out.ndim() == 0), total_weight.view(),
+                          AsBatch(input, single), AsBatch(classes, classes.ndim() == 0), view_or_none(weights));
     }
     static constexpr auto rules =
         std::tuple{[](const Tensor& g, Shape<0> x, In<1> target, In<2> weight, Out<1> total_weight,
@@ -158,11 +148,10 @@ struct NllBackward {
                                  total_weight.dtype() == g.dtype() && (!weight || weight.dtype() == g.dtype()));
         out = empty(attrs.sizes, g.dtype());
         check_shapes(out, target, weight);
-        need_fit("nll_loss", same_sizes(g.sizes(), each ? target.sizes() : Sizes()) &&
-                                 are_classes(classes, out.size(single ? 0 : 1), attrs.ignore_index));
-        kernels::nll_loss_backward(options({attrs.reduction, attrs.ignore_index}, weights), AsBatch(out, single),
+        need_fit("nll_loss", same_sizes(g.sizes(), each ? target.sizes() : Sizes()));
+        kernels::nll_loss_backward(options({attrs.reduction, attrs.ignore_index}), AsBatch(out, single),
                                    AsBatch(g, single && each && g.ndim() == 0), AsBatch(classes, classes.ndim() == 0),
-                                   total_weight.data());
+                                   view_or_none(weights), total_weight.view());
     }
     static constexpr auto rules = std::tuple{[](const Tensor& gg, In<1> target, In<2> weight, const Attrs& attrs) {
         return nll_forward(gg, target, weight, {attrs.reduction, attrs.ignore_index});
