@@ -24,7 +24,7 @@ namespace {
 
 using Index = std::int64_t;
 
-constexpr Index kTaskRows = 256, kTileRows = 32, kKeyBlock = 256;
+constexpr Index kTaskRows = 256, kTileRows = kMostWeighed, kKeyBlock = 256;
 constexpr Index kGradientRows = 64;
 
 Index pieces(Index count, Index piece) { return (count + piece - 1) / piece; }
@@ -63,20 +63,24 @@ void forward_task(const Attention& call, Index head, Index begin, Index end) {
             if (seen == 0) continue;
             panel.multiply(rows, seen, call.width, matrix_of<T>(call.query, head, query), {packed_keys, call.width},
                            scores, tile_row, static_cast<T>(call.scale), false);
+            Index counts[kTileRows];
             for (Index i = 0; i < rows; ++i) {
                 T* row = scores + i * tile_row;
-                const Index count = visible(call, query + i, key, seen);
-                add_mask(call, head, query + i, key, count, row);
-                if (call.scores) std::copy_n(row, count, scores_of<T>(call, head, query + i));
-                const T factor =
-                    loops.weigh(row, count, padded_row(seen), &largest[query - begin + i], &sums[query - begin + i]);
-                if (key > 0 && factor != T(1))
-                    loops.scale(row_of<T>(call.out, head, query + i), call.value_width, factor);
+                counts[i] = visible(call, query + i, key, seen);
+                add_mask(call, head, query + i, key, counts[i], row);
+                if (call.scores) std::copy_n(row, counts[i], scores_of<T>(call, head, query + i));
             }
+            T factors[kTileRows];
+            loops.weigh({scores, tile_row, padded_row(seen), rows, counts}, largest + (query - begin),
+                        sums + (query - begin), factors);
+            for (Index i = 0; key > 0 && i < rows; ++i)
+                if (factors[i] != T(1)) loops.scale(row_of<T>(call.out, head, query + i), call.value_width, factors[i]);
             panel.multiply(rows, call.value_width, seen, {scores, tile_row, 1}, {packed_values, keys},
                            row_of<T>(call.out, head, query), call.out.row, T(1), key > 0);
         }
     }
+    T logs[kTaskRows];
+    loops.logs(sums, logs, end - begin);
     for (Index query = begin; query < end; ++query) {
         const T top = largest[query - begin];
         const double sum = sums[query - begin];
@@ -87,7 +91,7 @@ void forward_task(const Attention& call, Index head, Index begin, Index end) {
             log_sum = std::numeric_limits<T>::infinity();
         } else {
             loops.scale(out, call.value_width, static_cast<T>(1 / sum));
-            log_sum = top + loops.log(sum);
+            log_sum = top + logs[query - begin];
         }
     }
 }

@@ -24,9 +24,20 @@ void add_mask(T* scores, const void* mask, bool is_bool, int64_t step, int64_t c
     }
 }
 
+// What is not seen counts as -infinity. In whole vectors: see load_part().
 template <class T>
-CLEW_INLINE void fill(T* out, int64_t begin, int64_t end, T value) {
-    for (int64_t i = begin; i < end; ++i) out[i] = value;
+CLEW_INLINE void hide_rest(T* row, int64_t count, int64_t padded) {
+    using Loose = typename RowVector<T>::loose;
+    constexpr int64_t kLanes = kRowVectorBytes / int64_t(sizeof(T));
+    const auto put = [&](int64_t i, const typename RowVector<T>::type& value) {
+        *reinterpret_cast<Loose*>(row + i) = value;
+    };
+    int64_t i = count & -kLanes;
+    if (i < count) {
+        put(i, load_part(row + i, count - i, lowest<T>()));
+        i += kLanes;
+    }
+    for (; i < padded; i += kLanes) put(i, typename RowVector<T>::type{} + lowest<T>());
 }
 
 // Always whole vectors: Note [Bitwise reproducible elements].
@@ -45,30 +56,41 @@ bool all_hidden(const T* row, int64_t count) {
     return true;
 }
 
+// Each row waits for its largest score, then for the powers, then for their sum: so all rows take each step together.
 template <class T>
-T weigh(T* scores, int64_t count, int64_t padded, T* largest, double* sum) {
-    fill(scores, count, padded, lowest<T>());
-    const T before = *largest;
-    RowReduction<RowMax, T> maximum;
-    maximum.add(scores, padded);
-    T now = maximum.result();
-    now = before > now ? before : now;
-    *largest = now;
-    if (now == lowest<T>() && all_hidden(scores, padded)) {  // nothing to see so far
-        fill(scores, int64_t(0), padded, T(0));
-        return T(1);
+void weigh(const ScoreRows<T>& scores, T* largest, double* sums, T* factors) {
+    const int64_t padded = scores.padded & -kScorePadding;
+    const auto row = [&](int64_t i) { return scores.first + i * scores.stride; };
+    T before[kMostWeighed] = {}, now[kMostWeighed] = {};
+    for (int64_t i = 0; i < scores.rows; ++i) {
+        hide_rest(row(i), scores.counts[i], padded);
+        RowReduction<RowMax, T> maximum;
+        maximum.add(row(i), padded);
+        const T found = maximum.result();
+        before[i] = largest[i];
+        now[i] = largest[i] = before[i] > found ? before[i] : found;
     }
-    exponentials(scores, now, padded);
-    RowReduction<RowSum, T> added;
-    added.add(scores, padded);
-    const T factor = before == now ? T(1) : row_exp(before - now);
-    *sum = *sum * double(factor) + double(added.result());
-    return factor;
+    for (int64_t i = 0; i < scores.rows; ++i)
+        if (now[i] == lowest<T>() && all_hidden(row(i), padded))  // nothing to see so far
+            __builtin_memset(row(i), 0, uint64_t(padded) * sizeof(T));
+        else
+            exponentials(row(i), now[i], padded);
+    CLEW_VECTORISE
+    for (int64_t i = 0; i < kMostWeighed; ++i) {
+        const T power = row_exp(before[i] - now[i]);
+        factors[i] = before[i] == now[i] ? T(1) : power;
+    }
+    for (int64_t i = 0; i < scores.rows; ++i) {
+        RowReduction<RowSum, T> added;
+        added.add(row(i), padded);
+        sums[i] = sums[i] * double(factors[i]) + double(added.result());
+    }
 }
 
 template <class T>
 void weights(T* scores, int64_t count, int64_t padded, T log_sum) {
-    fill(scores, count, padded, lowest<T>());
+    padded &= -kScorePadding;
+    hide_rest(scores, count, padded);
     exponentials(scores, log_sum, padded);
 }
 
@@ -105,11 +127,18 @@ void add(T* out, const T* in, int64_t count) {
 }
 
 template <class T>
-T logarithm(double x) {
-    return T(math::log(x));
+void logs(const double* sums, T* out, int64_t count) {
+    double all[kMostWeighed];  // whole vectors: Note [Bitwise reproducible elements]
+    for (int64_t begin = 0; begin < count; begin += kMostWeighed) {
+        const int64_t length = count - begin < kMostWeighed ? count - begin : kMostWeighed;
+        for (int64_t i = 0; i < kMostWeighed; ++i) all[i] = i < length ? sums[begin + i] : 1.0;
+        CLEW_VECTORISE
+        for (int64_t i = 0; i < kMostWeighed; ++i) all[i] = math::log(all[i]);
+        for (int64_t i = 0; i < length; ++i) out[begin + i] = T(all[i]);
+    }
 }
 
-#define CLEW_LOOPS(T) {add_mask<T>, weigh<T>, weights<T>, scale<T>, dot<T>, score_gradients<T>, add<T>, logarithm<T>}
+#define CLEW_LOOPS(T) {add_mask<T>, weigh<T>, weights<T>, scale<T>, dot<T>, score_gradients<T>, add<T>, logs<T>}
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 #include "core/kernels/matrix/panels.h"
 
 #include "core/kernels/elementwise/vectors.h"
+#include "core/kernels/matrix/transpose.h"
 
 // Note [Panels]
 // As in Note [Small matrix products], but b is packed once for many products, so that all its loads follow each other,
@@ -39,19 +40,24 @@ template <class T, int Rows>
     using Vector = typename VectorOf<T>::type;
     using Loose = typename VectorOf<T>::loose;
     constexpr int lanes = kLanes<T>;
-    Vector sums[Rows][kTileVectors] = {};
+    Vector sums[Rows][kTileVectors] = {};  // in registers, which takes that all loops over them are unrolled
     for (Index step = 0; step < k; ++step) {
         Vector right[kTileVectors];
+#pragma GCC unroll 2
         for (int v = 0; v < kTileVectors; ++v) right[v] = *reinterpret_cast<const Loose*>(b + v * lanes);
+#pragma GCC unroll 8
         for (int r = 0; r < Rows; ++r) {
             const T left = a[r * a_row];
+#pragma GCC unroll 2
             for (int v = 0; v < kTileVectors; ++v) sums[r][v] += right[v] * left;
         }
         a += a_column;
         b += kWidth<T>;
     }
     if (columns >= kTileVectors * lanes) {
+#pragma GCC unroll 8
         for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 2
             for (int v = 0; v < kTileVectors; ++v) {
                 Loose* place = reinterpret_cast<Loose*>(out + r * to.row + v * lanes);
                 const Vector scaled = sums[r][v] * to.alpha;
@@ -59,8 +65,10 @@ template <class T, int Rows>
             }
         return;
     }
+#pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) {
         T row[kTileVectors * lanes];
+#pragma GCC unroll 2
         for (int v = 0; v < kTileVectors; ++v) *reinterpret_cast<Loose*>(row + v * lanes) = sums[r][v] * to.alpha;
         for (Index c = 0; c < columns; ++c) {
             T& place = out[r * to.row + c];
@@ -126,6 +134,11 @@ void pack(Index k, Index n, Matrix<const T> b, T* packed) {
         if (b.column_stride == 1) {
             for (Index r = 0; r < k; ++r)
                 for (Index c = 0; c < columns; ++c) packed[r * width + c] = from[r * b.row_stride + c];
+        } else if (b.row_stride == 1) {
+            constexpr Index size = sizeof(T);
+            CLEW_JOIN(transpose_loops, CLEW_ISA)
+                .block(reinterpret_cast<char*>(packed), width * size, reinterpret_cast<const char*>(from),
+                       b.column_stride * size, k, columns, size);
         } else {
             pack_across(k, columns, from, b.row_stride, b.column_stride, packed);
         }
