@@ -74,10 +74,12 @@ void layer_norm(const LayerNorm& shape, const View& out, const View& mean, const
     CLEW_CAPTURED_WRITING(3, layer_norm, shape, out, mean, rstd, x, weight, bias, epsilon);
     const Rows rows(shape);
     const auto forward = normalization_loops().forward[static_cast<int>(shape.dtype)];
+    constexpr std::int64_t kTogether = 16 << 10;  // bytes, so that all stay in the first-level cache
+    const std::int64_t most = std::clamp<std::int64_t>(kTogether / (rows.row + 1), 1, kNormTogether);
     parallel_for(shape.outer, rows.grain, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i)
+        for (std::int64_t i = begin; i < end; i += most)
             forward(at(out, i * rows.row), at(mean, i * rows.element), at(rstd, i * rows.element), at(x, i * rows.row),
-                    at(weight, 0), at(bias, 0), shape.inner, epsilon);
+                    at(weight, 0), at(bias, 0), std::min(most, end - i), shape.inner, epsilon);
     });
 }
 

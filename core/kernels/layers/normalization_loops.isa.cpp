@@ -55,20 +55,7 @@ double wide_variance(const T* x, int64_t count, double mean) {
 }
 
 template <class T>
-void forward(char* out_data, char* mean_data, char* rstd_data, const char* x_data, const char* weight_data,
-             const char* bias_data, int64_t count, double epsilon) {
-    T* out = reinterpret_cast<T*>(out_data);
-    const T* x = reinterpret_cast<const T*>(x_data);
-    const T* weight = reinterpret_cast<const T*>(weight_data);
-    const T* bias = reinterpret_cast<const T*>(bias_data);
-    const double mean = sum_row(x, count) / double(count);
-    const T center = T(mean);
-    const double off = mean - double(center);
-    double variance = deviations_row(x, count, center) / double(count) - off * off;
-    if (!(variance <= double(largest<T>()))) variance = wide_variance(x, count, mean);
-    const T scale = T(1.0 / __builtin_sqrt(variance + epsilon));
-    store<T>(mean_data, center);
-    store<T>(rstd_data, scale);
+CLEW_INLINE void normalize_row(T* out, const T* x, T center, T scale, const T* weight, const T* bias, int64_t count) {
     if (weight != nullptr && bias != nullptr) {
         CLEW_VECTORISE
         for (int64_t i = 0; i < count; ++i) out[i] = (x[i] - center) * scale * weight[i] + bias[i];
@@ -84,6 +71,31 @@ void forward(char* out_data, char* mean_data, char* rstd_data, const char* x_dat
         CLEW_VECTORISE
         for (int64_t i = 0; i < count; ++i) out[i] += bias[i];
     }
+}
+
+// Each row waits for its mean, then for its variance: so a few rows take each step together.
+template <class T>
+void forward(char* out_data, char* mean_data, char* rstd_data, const char* x_data, const char* weight_data,
+             const char* bias_data, int64_t rows, int64_t count, double epsilon) {
+    T* const out = reinterpret_cast<T*>(out_data);
+    T* const centers = reinterpret_cast<T*>(mean_data);
+    T* const scales = reinterpret_cast<T*>(rstd_data);
+    const T* const x = reinterpret_cast<const T*>(x_data);
+    double means[kNormTogether], variances[kNormTogether];
+    for (int64_t row = 0; row < rows; ++row) means[row] = sum_row(x + row * count, count) / double(count);
+    for (int64_t row = 0; row < rows; ++row) {
+        const T center = centers[row] = T(means[row]);
+        const double off = means[row] - double(center);
+        variances[row] = deviations_row(x + row * count, count, center) / double(count) - off * off;
+    }
+    for (int64_t row = 0; row < rows; ++row) {
+        double variance = variances[row];
+        if (!(variance <= double(largest<T>()))) variance = wide_variance(x + row * count, count, means[row]);
+        scales[row] = T(1.0 / __builtin_sqrt(variance + epsilon));
+    }
+    for (int64_t row = 0; row < rows; ++row)
+        normalize_row(out + row * count, x + row * count, centers[row], scales[row],
+                      reinterpret_cast<const T*>(weight_data), reinterpret_cast<const T*>(bias_data), count);
 }
 
 // With g = grad * weight and n = (x - mean) * rstd: rstd * (g - mean(g) - n * mean(g * n)).
