@@ -93,7 +93,6 @@ struct Gelu {
 CLEW_OPERATION(SigmoidBackward, return g * (x * (T(1) - x)));
 CLEW_OPERATION(TanhBackward, return g * (T(1) - x * x));
 CLEW_OPERATION(SiluBackward, const T s = math::sigmoid(x); return g * (s * (T(1) + x * (T(1) - s))));
-CLEW_OPERATION(GeluBackward, return g * (normal_distribution(x) + x * normal_density(x)));
 CLEW_OPERATION(GeluTanhBackward, const T t = math::tanh(T(kRootTwoOverPi) * (x + T(kCubic) * x * x * x));
                const T slope = T(kRootTwoOverPi) * (T(1) + T(3 * kCubic) * x * x);
                return g * (T(0.5) * (T(1) + t) + T(0.5) * x * (T(1) - t * t) * slope));
@@ -106,6 +105,24 @@ CLEW_OPERATION(HardswishBackward, const T between = g * (x / T(3) + T(0.5)); ret
 CLEW_OPERATION(MishBackward, const T t = math::tanh(math::softplus(x));
                return g * (t + x * math::sigmoid(x) * (T(1) - t * t)));
 #undef CLEW_OPERATION
+struct GeluBackward {
+    template <class T>
+    static CLEW_INLINE T apply(T g, T x) {
+        return g * (normal_distribution(x) + x * normal_density(x));
+    }
+#ifdef __AVX512F__
+    template <class V>
+    static CLEW_INLINE V vectors(V g, V x) {
+        return g * avx512::each(
+                       [](math::Floats v, math::Floats tail) {
+                           const __mmask16 upper = _mm512_cmp_ps_mask(v, avx512::all(0.0f), _CMP_GT_OQ);
+                           const math::Floats below = _mm512_mask_sub_ps(tail, upper, avx512::all(1.0f), tail);
+                           return avx512::multiply_add(v * float(kDensity), math::bell(v), below);
+                       },
+                       x, math::normal_tail(x, math::tail_exponent(x)));
+    }
+#endif
+};
 
 template <class T>
 struct Softplus {
@@ -212,7 +229,7 @@ CLEW_EXPORT_TABLE(ActivationTable, activation,
                       .sigmoid_backward = CLEW_FLOATING(binary_math_loop, SigmoidBackward),
                       .tanh_backward = CLEW_FLOATING(binary_math_loop, TanhBackward),
                       .silu_backward = CLEW_FLOATING(binary_math_loop, SiluBackward),
-                      .gelu_backward = CLEW_FLOATING(binary_math_loop, GeluBackward),
+                      .gelu_backward = CLEW_FLOATING(binary_vector_loop, GeluBackward),
                       .gelu_tanh_backward = CLEW_FLOATING(binary_math_loop, GeluTanhBackward),
                       .logsigmoid_backward = CLEW_FLOATING(binary_math_loop, LogSigmoidBackward),
                       .mish_backward = CLEW_FLOATING(binary_math_loop, MishBackward),

@@ -118,6 +118,15 @@ CLEW_INLINE V normal_tail(V x, V u) {
         x, scaled, n - 1.0f);
 }
 
+// exp(-x^2 / 2)
+CLEW_INLINE Floats bell(Floats x) {
+    const avx512::Sixteen table(kPowersOfTwo.highs);
+    const Floats square = avx512::at_most(x * x, 208.0f), scaled = square * -0.72134752f;  // from there on it is 0
+    const Floats sum = scaled + kSixteenths, n = sum - kSixteenths;
+    const Floats r = avx512::multiply_add(square, -0.72134752f, -n), power = table.at_bits_of(sum);
+    return avx512::scaled(avx512::multiply_add(power * r, exp2_slope(r), power), n);
+}
+
 }  // namespace math
 
 // Note [Software pipelining of long formulas]
@@ -194,7 +203,28 @@ void vector_loop(char* const* data, const int64_t* strides, int64_t count) {
     if constexpr (sizeof(T) == sizeof(float)) return in_blocks<T, 1>(vector_block<Op>, data, strides, count, nullptr);
     math_loop<Op, T>(data, strides, count);
 }
+
+// Op::vectors(V, V)
+template <class Op>
+void binary_vector_block(float* out, const float* const* inputs, int64_t count, const Number*) {
+    constexpr int64_t kStep = 2 * kPadding;
+    const float *a = inputs[0], *b = inputs[1];
+    int64_t i = 0;
+    for (; i + kStep <= count; i += kStep)
+        avx512::store(out + i, Op::vectors(avx512::load_two(a + i), avx512::load_two(b + i)));
+    if (i < count) avx512::store(out + i, Op::vectors(avx512::load(a + i), avx512::load(b + i)));
+}
+template <class Op, class T>
+void binary_vector_loop(char* const* data, const int64_t* strides, int64_t count) {
+    if constexpr (sizeof(T) == sizeof(float))
+        return in_blocks<T, 2>(binary_vector_block<Op>, data, strides, count, nullptr);
+    binary_math_loop<Op, T>(data, strides, count);
+}
 #else
+template <class Op, class T>
+void binary_vector_loop(char* const* data, const int64_t* strides, int64_t count) {
+    binary_math_loop<Op, T>(data, strides, count);
+}
 template <class Op, class T>
 void vector_loop(char* const* data, const int64_t* strides, int64_t count) {
     math_loop<Op, T>(data, strides, count);
