@@ -7,12 +7,19 @@
 // the block is there. The product adds what it adds in the order in which it does alone, so the bits are the same.
 #pragma once
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "core/kernels/memory/strips.h"
 
 namespace clew {
+
+// A smaller result stays in a cache.
+inline bool is_worth_fusing(const std::optional<kernels::ProductShape>& result) {
+    constexpr std::int64_t kWorthIt = 1 << 20;  // bytes
+    return result && result->rows * result->columns * result->item >= kWorthIt;
+}
 
 // A call that runs strips among other things.
 class HasStrips {

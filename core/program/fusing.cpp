@@ -31,7 +31,6 @@ private:
     using Call = Planner::Call;
     using Reference = Planner::Reference;
     using Place = kernels::StripCall::Place;
-    static constexpr std::int64_t kWorthIt = 1 << 20;  // bytes of a result: less stays in a cache
 
     bool fits(const Call& product, const Call& after) const {
         const auto shape = product.call->product();
@@ -39,7 +38,7 @@ private:
         if (!shape || !call) return false;
         const kernels::Strips& strips = call->strips();
         const Reference& result = product.references[0];
-        if (strips.count() != shape->rows * shape->columns || strips.count() * shape->item < kWorthIt ||
+        if (strips.count() != shape->rows * shape->columns || !is_worth_fusing(shape) ||
             planner_.is_input(result.memory))
             return false;
         const std::vector<Place> places = strips.places();

@@ -3,10 +3,10 @@
 #include <memory>
 #include <utility>
 
-#include "core/kernels/memory/strips.h"
 #include "core/program/arena.h"
 #include "core/program/code/coded_strips.h"
 #include "core/program/code/pieces.h"
+#include "core/program/fused_product.h"
 #include "core/program/plan.h"
 #include "core/program/reduced_strips.h"
 #include "core/program/slice.h"
@@ -32,7 +32,7 @@ public:
                 if (!opens(call)) continue;
                 collect(step, k);
                 const bool short_ones = members_[0].loop.count <= 2 * kernels::kStrip;
-                const bool alone = !(before && before->call->product()) && reductions_.empty();
+                const bool alone = !(before && is_worth_fusing(before->call->product())) && reductions_.empty();
                 if (members_.size() >= (short_ones ? 4 : alone ? 2 : 1)) put_together();
             }
     }
