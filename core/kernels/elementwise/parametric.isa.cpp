@@ -169,7 +169,13 @@ void power_slope(char* const* data, const int64_t* strides, int64_t count, const
 template <class T>
 void fill(char* const* data, const int64_t* strides, int64_t count, const Number* params) {
     const T number = converted<T>(params[0]);
-    for (int64_t i = 0; i < count; ++i) store<T>(data[0] + i * strides[0], number);
+    if (strides[0] != sizeof(T)) {
+        for (int64_t i = 0; i < count; ++i) store<T>(data[0] + i * strides[0], number);
+        return;
+    }
+    T* const out = reinterpret_cast<T*>(data[0]);
+    CLEW_VECTORISE
+    for (int64_t i = 0; i < count; ++i) out[i] = number;
 }
 
 #define CLEW_NUMBERS(loop, op) \
