@@ -23,7 +23,8 @@ inline PyObject* as_object(Object* object) { return reinterpret_cast<PyObject*>(
 inline bool is_exact_tensor(PyObject* object) { return Py_TYPE(object) == &tensor_type; }
 // Borrowed; null if it is no Tensor.
 inline TensorObject* as_tensor(PyObject* object) {
-    if (is_exact_tensor(object) || PyType_IsSubtype(Py_TYPE(object), &tensor_type))
+    PyTypeObject* const type = Py_TYPE(object);
+    if (type == &tensor_type || ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) && PyType_IsSubtype(type, &tensor_type)))
         return reinterpret_cast<TensorObject*>(object);
     return nullptr;
 }

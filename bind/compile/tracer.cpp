@@ -32,7 +32,7 @@ void Tracer::add_older(PyObject* object) {
     if (object == nullptr || is_atom(object) || as_tensor(object)) return;
     if (arguments_.contains(object) && !PyTuple_CheckExact(object))
         return stay_eager("is given a container that it reaches in another way, too");
-    if (!older_.insert(object).second) return;
+    if (!older_.insert(object, 1)) return;
     held_.push_back(nb::borrow(object));
     if (PyMethod_Check(object)) add_older(PyMethod_GET_SELF(object)), add_older(PyMethod_GET_FUNCTION(object));
     if (PyCFunction_Check(object) && PyCFunction_GET_SELF(object)) add_older(PyCFunction_GET_SELF(object));

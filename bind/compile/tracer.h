@@ -22,6 +22,7 @@
 
 #include "bind/code_table.h"
 #include "bind/compile/python_state.h"
+#include "core/base/flat_table.h"
 #include "core/base/object.h"
 #include "core/program/recorder.h"
 
@@ -181,7 +182,8 @@ private:
 
     Recorder& recorder_;
     Program& program_;
-    std::unordered_set<PyObject*> older_, arguments_, made_codes_;
+    FlatTable<PyObject*, char> older_;
+    std::unordered_set<PyObject*> arguments_, made_codes_;
     std::vector<nanobind::object> held_;
     _PyInterpreterFrame* root_ = nullptr;
     _PyInterpreterFrame* current_ = nullptr;

@@ -9,6 +9,7 @@
 #include "core/autograd/engine.h"
 #include "core/autograd/ledger.h"
 #include "core/autograd/strips.h"
+#include "core/base/block_allocator.h"
 #include "core/tensor/timeline.h"
 
 namespace clew {
@@ -113,7 +114,7 @@ private:
     Run* outer_;  // of any thread
     Run* around_ = this_threads_run;
     std::uint64_t serial_ = tick();
-    std::vector<Entry> entries_;
+    std::vector<Entry, BlockAllocator<Entry>> entries_;
     std::vector<ReadyNode> ready_;  // a heap
     std::unordered_map<Node*, std::uint32_t> map_;
     bool use_map_ = false;

@@ -44,13 +44,19 @@ public:
     }
     ~Segmented() { clear(); }
 
-    T& push_back(T&& value) {
+    // Made where it stays: T{parts...}, or with nothing but what its members say, which compilers take for less work.
+    template <class... Parts>
+    T& emplace_back(Parts&&... parts) {
         if (size_ % kEach == 0 && size_ / kEach == segments_.size())
             segments_.push_back(static_cast<T*>(slabs_->take(kEach * sizeof(T))));
-        T* const made = std::construct_at(segments_[size_ / kEach] + size_ % kEach, std::move(value));
+        void* const place = segments_[size_ / kEach] + size_ % kEach;
         ++size_;
-        return *made;
+        if constexpr (sizeof...(parts) == 0)
+            return *::new (place) T;
+        else
+            return *::new (place) T{std::forward<Parts>(parts)...};
     }
+    T& push_back(T&& value) { return emplace_back(std::move(value)); }
     void clear() {
         for (T& one : *this) std::destroy_at(&one);
         size_ = 0;

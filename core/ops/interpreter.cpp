@@ -164,8 +164,12 @@ void interpret(OpCall& call) {
         const DeviceScope scope(call);
         return run_directly(call);
     }
-    CallDetails details = call.details ? *call.details : CallDetails{};
     OpCall shown = call;
+    if (call.form != Form::InPlace && !call.op.draws) {  // they have no more details than there are
+        const StackGuard guard(handling->below());
+        return handling->handle(shown);
+    }
+    CallDetails details = call.details ? *call.details : CallDetails{};
     shown.details = &details;
     std::vector<Tensor> sources;
     Tensor before;

@@ -92,7 +92,8 @@ void for_each_written(const OpCall& call, const Body& body) {
     if (call.form == Form::InPlace || call.form == Form::Accumulate) body(call.inputs[0]);
     if (call.form == Form::Out)
         for (const Tensor& output : call.outputs) body(output);
-    const std::uint64_t writes = call.op.written_by(call.attributes);
+    const std::uint64_t writes = call.op.writes ? call.op.written_by(call.attributes) : 0;
+    if (writes == 0) return;
     for (std::size_t i = 0; i < call.inputs.size() && i < 64; ++i)
         if ((writes >> i & 1) && call.inputs[i] && !(i == 0 && call.form == Form::InPlace)) body(call.inputs[i]);
 }

@@ -71,19 +71,28 @@ void Recorder::once(std::string text) {
     program_.once.push_back({std::move(text), Handle::steal(site.code), site.instruction});
 }
 
-Step Recorder::new_step(const OpCall& call) {
+Recorder::Origin Recorder::origin_of(const OpCall& call) {
     const Site site = runtime.current_site();
-    Handle code = Handle::steal(site.code);
-    if (code.get() != last_code_.get()) last_code_ = code;
-    Step step{.op = &call.op, .form = call.form};
-    step.name = call.name();
-    step.code = std::move(code);
-    step.instruction = site.instruction;
-    step.in_backward = mode(kInBackward);
-    step.attributes = program_.keep_bytes(call.attributes, call.op.attribute_bytes);
-    for (const Tensor& input : call.inputs) step.inputs.push_back(resolve(input));
-    for (const Tensor& input : call.inputs)
+    Origin origin{Handle::steal(site.code), site.instruction};
+    if (origin.code.get() != last_code_.get()) last_code_ = origin.code;
+    for (const Tensor& input : call.inputs) {
+        origin.inputs.push_back(resolve(input));
         if (input && is_meta(input)) refuse_meta(call);
+    }
+    return origin;
+}
+
+// Behind all others.
+Step& Recorder::add_step(const OpCall& call, Origin origin) {
+    Step& step = program_.steps.emplace_back();
+    step.op = &call.op;
+    step.form = call.form;
+    step.code = std::move(origin.code);
+    step.instruction = origin.instruction;
+    step.inputs = std::move(origin.inputs);
+    step.attributes = program_.keep_bytes(call.attributes, call.op.attribute_bytes);
+    step.name = call.name();
+    step.in_backward = mode(kInBackward);
     return step;
 }
 
@@ -115,11 +124,9 @@ void Recorder::handle(OpCall& call) {
 }
 
 void Recorder::run(OpCall& call) {
-    Step step = new_step(call);
-    if (call.op.draws && call.details) {
-        step.generator = call.details->generator;
-        if (step.generator != &default_generator()) program_.held.push_back(generator_owner(step.generator));
-    }
+    Origin origin = origin_of(call);
+    Generator* const generator = call.op.draws && call.details ? call.details->generator : nullptr;
+    if (generator && generator != &default_generator()) program_.held.push_back(generator_owner(generator));
     struct Before {
         std::uint32_t version;
         const Node* history;
@@ -135,11 +142,11 @@ void Recorder::run(OpCall& call) {
             if (output) refuse(format("%s: writes into a result that is there already", call.op.name));
     dispatch(call);
     if (abandoned_) return;
-    for (const Tensor& output : call.outputs)
-        if (output && is_meta(output)) refuse_meta(call);
+    const int index = static_cast<int>(program_.steps.size());
+    Step& step = add_step(call, std::move(origin));
+    step.generator = generator;
     const bool axes_only = call.op.is(kAxesInPlace);
     if (axes_only) step.kind = StepKind::Nothing;
-    const int index = static_cast<int>(program_.steps.size());
     std::size_t i = 0;
     for_each_written(call, [&](const Tensor& tensor) {
         const Before& was = before[i++];
@@ -156,9 +163,10 @@ void Recorder::run(OpCall& call) {
         step.writes.push_back({reg, bump, input_with_counter(memory, counter_of(*tensor.get()))});
         program_.memories[static_cast<std::size_t>(memory)].writers.push_back(index);
     });
-    if (call.form == Form::Functional)
-        for (const Tensor& output : call.outputs) step.outputs.push_back(define(output, index));
-    program_.steps.push_back(std::move(step));
+    for (const Tensor& output : call.outputs) {
+        if (output && is_meta(output)) refuse_meta(call);
+        if (call.form == Form::Functional) step.outputs.push_back(define(output, index));
+    }
     for (const Tensor& input : call.inputs)
         if (input && input->base) note_history(input, index);  // a view of what was written got another one just now
     for (const Tensor& output : call.outputs) note_history(output, index);
@@ -176,14 +184,13 @@ void Recorder::read(OpCall& call) {
                    call.name()));
         return;
     }
-    Step step = new_step(call);
+    Step& step = add_step(call, origin_of(call));
     step.kind = StepKind::Read;
     step.read = call.details->read;
     step.index = static_cast<int>(program_.reads.size());
     program_.reads.push_back(copied_value(call.inputs[0]));
     program_.followed.push_back(0);
-    if (shares_memory(step.read)) shared_reads_.push_back(static_cast<int>(program_.steps.size()));
-    program_.steps.push_back(std::move(step));
+    if (shares_memory(step.read)) shared_reads_.push_back(static_cast<int>(program_.steps.size()) - 1);
 }
 
 void Recorder::rebind(OpCall& call) {
@@ -227,13 +234,11 @@ void Recorder::load_constant(OpCall& call) {
     const int memory = memory_of(value, true);
     const int from = add_register(memory, value, -1);
     program_.constants.emplace_back(from, value);
-    Step step = new_step(call);
+    Step& step = add_step(call, origin_of(call));
     step.op = &load_op;
     step.attributes = {};
     step.inputs = {from};
-    const int index = static_cast<int>(program_.steps.size());
-    step.outputs = {define(made, index)};
-    program_.steps.push_back(std::move(step));
+    step.outputs = {define(made, static_cast<int>(program_.steps.size()) - 1)};
 }
 
 void Recorder::notice(const Notice& notice) {

@@ -77,7 +77,13 @@ public:
 
 private:
     // recorder.cpp
-    Step new_step(const OpCall& call);
+    struct Origin {  // of a step, as it is before the call runs
+        Handle code;
+        std::int32_t instruction;
+        Numbers inputs{};
+    };
+    Origin origin_of(const OpCall& call);
+    Step& add_step(const OpCall& call, Origin origin);
     void run(OpCall& call);
     void read(OpCall& call);
     void rebind(OpCall& call);
@@ -92,8 +98,18 @@ private:
     void forget();
 
     // values.cpp
-    Known* known_of(Storage& storage);  // null: it is older than the block
-    int memory_of(Storage& storage, bool make);
+    Known* known_of(Storage& storage) {  // null: it is older than the block
+        const std::uint64_t identity = identity_of(storage);
+        if (identity < first_identity_) return nullptr;
+        const std::uint64_t place = identity - first_identity_;
+        return place < memories_.size() ? &memories_[place] : meet(place);
+    }
+    int memory_of(Storage& storage, bool make) {  // -1: none
+        const Known* const known = known_of(storage);
+        return known && known->memory >= 0 ? known->memory : older_or_new_memory(storage, make);
+    }
+    Known* meet(std::uint64_t place);
+    int older_or_new_memory(Storage& storage, bool make);
     int new_memory(const Storage& storage);
     int memory_of(const Tensor& tensor, bool make) { return memory_of(*tensor->storage, make); }
     int find(int memory, const Layout& layout, std::int64_t offset, DType dtype) const;

@@ -18,19 +18,14 @@ std::int64_t place_of(const Tensor& tensor) {
 
 }  // namespace
 
-Recorder::Known* Recorder::known_of(Storage& storage) {
-    const std::uint64_t identity = identity_of(storage);
-    if (identity < first_identity_) return nullptr;
-    const std::uint64_t place = identity - first_identity_;
-    while (place >= memories_.size()) memories_.push_back({});
+Recorder::Known* Recorder::meet(std::uint64_t place) {
+    while (place >= memories_.size()) memories_.emplace_back();
     return &memories_[place];
 }
 
-int Recorder::memory_of(Storage& storage, bool make) {
-    if (Known* const known = known_of(storage)) {
-        if (known->memory < 0 && make) known->memory = new_memory(storage);
-        return known->memory;
-    }
+// Of a storage that is older, or new.
+int Recorder::older_or_new_memory(Storage& storage, bool make) {
+    if (Known* const known = known_of(storage)) return make ? known->memory = new_memory(storage) : -1;
     const std::uint64_t identity = identity_of(storage);
     if (identity) {
         if (const int* const found = older_memories_.find(identity)) return *found;
@@ -47,7 +42,7 @@ int Recorder::memory_of(Storage& storage, bool make) {
 }
 
 int Recorder::new_memory(const Storage& storage) {
-    program_.memories.push_back({.bytes = storage.bytes, .input = -1, .made_by = -1});
+    program_.memories.emplace_back(storage.bytes, -1, -1);
     return static_cast<int>(program_.memories.size()) - 1;
 }
 
@@ -63,11 +58,10 @@ int Recorder::find(int memory, const Layout& layout, std::int64_t offset, DType 
 
 int Recorder::add_register(int memory, const Tensor& tensor, int made_by) {
     const int reg = static_cast<int>(program_.registers.size());
-    const std::int64_t offset = byte_offset(tensor);
-    program_.registers.push_back(
-        {tensor->layout, offset, memory, made_by, tensor.dtype(), tensor->has(TensorObject::kWrappedNumber)});
+    const bool number = tensor->has(TensorObject::kWrappedNumber);
+    program_.registers.emplace_back(tensor->layout, byte_offset(tensor), memory, made_by, tensor.dtype(), number);
     program_.memories[static_cast<std::size_t>(memory)].registers.push_back(reg);
-    if (Known* const known = tensor->has(TensorObject::kWrappedNumber) ? nullptr : known_of(*tensor->storage))
+    if (Known* const known = number ? nullptr : known_of(*tensor->storage))
         *known = {memory, reg, tensor->layout.get(), place_of(tensor)};
     return reg;
 }
@@ -113,12 +107,11 @@ int Recorder::alias_of(int memory, const Tensor& tensor) {
 void Recorder::count(const Tensor& tensor) {
     const Tensor inputs[] = {tensor};
     const OpCall call{mark_dirty_op, inputs, nullptr, {}, Form::InPlace};
-    Step step = new_step(call);
+    Step& step = add_step(call, origin_of(call));
     step.kind = StepKind::Nothing;
     const int memory = program_.of(step.inputs[0]).memory;
     step.writes.push_back({step.inputs[0], 1, input_with_counter(memory, counter_of(*tensor.get()))});
-    program_.memories[static_cast<std::size_t>(memory)].writers.push_back(static_cast<int>(program_.steps.size()));
-    program_.steps.push_back(std::move(step));
+    program_.memories[static_cast<std::size_t>(memory)].writers.push_back(static_cast<int>(program_.steps.size()) - 1);
 }
 
 int Recorder::resolve(const Tensor& tensor) {
@@ -151,14 +144,14 @@ int Recorder::resolve(const Tensor& tensor) {
 int Recorder::define(const Tensor& tensor, int step) {
     if (!tensor) return -1;
     if (tensor->has(TensorObject::kOlder)) return resolve(tensor);  // given back as it came
-    const int known = memory_of(tensor, false);
-    if (known < 0) {
-        const int memory = memory_of(tensor, true);
+    int memory = memory_of(tensor, false);
+    if (memory < 0) {
+        memory = memory_of(tensor, true);
         program_.memories[static_cast<std::size_t>(memory)].made_by = step;
         return add_register(memory, tensor, step);
     }
-    const int reg = find(known, tensor);
-    return reg >= 0 && program_.of(reg).made_by >= 0 ? reg : add_register(known, tensor, step);
+    const int reg = find(memory, tensor);
+    return reg >= 0 && program_.of(reg).made_by >= 0 ? reg : add_register(memory, tensor, step);
 }
 
 int Recorder::input_with_counter(int memory, const void* counter) const {
