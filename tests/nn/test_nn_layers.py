@@ -124,3 +124,11 @@ def test_a_layer_of_no_inputs_has_no_weights_to_draw(torch):
 def test_bad_arguments_are_refused(make, error, text, torch):
     with pytest.raises(error, match=text):
         make(torch)
+
+
+@pytest.mark.beyond
+@pytest.mark.parametrize("name", ["LayerNorm", "RMSNorm"])
+@pytest.mark.parametrize("shape", [b"mean", "mean"])
+def test_text_is_no_shape_to_normalize(name, shape, torch):
+    with pytest.raises(TypeError, match=f"{name}: expected normalized_shape to be a size or a sequence of sizes"):
+        getattr(torch.nn, name)(shape)

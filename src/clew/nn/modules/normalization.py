@@ -41,6 +41,12 @@ class ScaleAndShift(Module):
             init.zeros_(self.bias)
 
 
+def _shape_of(name: str, sizes: int | Sequence[int]) -> tuple[int, ...]:
+    if isinstance(sizes, str | bytes | bytearray):  # sequences, too, and bytes are numbers
+        raise TypeError(f"{name}: expected normalized_shape to be a size or a sequence of sizes, got {sizes!r}")
+    return tuple(sizes) if isinstance(sizes, Sequence) else (operator.index(sizes),)
+
+
 class LayerNorm(ScaleAndShift):
     """Normalises the last dimensions of each sample to mean 0 and variance 1, then scales and shifts.
 
@@ -67,8 +73,7 @@ class LayerNorm(ScaleAndShift):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        sizes = normalized_shape if isinstance(normalized_shape, Sequence) else [operator.index(normalized_shape)]
-        self.normalized_shape = tuple(sizes)
+        self.normalized_shape = _shape_of("LayerNorm", normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
         self._make_parameters(self.normalized_shape, elementwise_affine, bias, device, dtype)
         self.reset_parameters()
@@ -154,8 +159,7 @@ class RMSNorm(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        sizes = normalized_shape if isinstance(normalized_shape, Sequence) else [operator.index(normalized_shape)]
-        self.normalized_shape = tuple(sizes)
+        self.normalized_shape = _shape_of("RMSNorm", normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
         scale = clew.empty(self.normalized_shape, device=device, dtype=dtype) if elementwise_affine else None
         self.register_parameter("weight", None if scale is None else Parameter(scale))
