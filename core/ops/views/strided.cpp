@@ -1,5 +1,6 @@
 // Arbitrary geometry: as_strided, its scatter, and embed, the inverse of taking a part.
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "core/base/error.h"
@@ -104,9 +105,17 @@ struct Embed {
         .domain = "self=real(b), sizes=(a, b), part_sizes=(b,), part_strides=(1,), offset=b"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         need_fit("embed", are_sizes(attrs.sizes) && same_sizes(x.sizes(), attrs.part_sizes));
-        out = zeros(attrs.sizes, x.dtype());
+        out = empty(Layout::make(attrs.sizes), x.dtype());
         const Part part = attrs.part();
         const LayoutRef layout = inside(out, part, "embed");
+        if (kernel_mode == KernelMode::Run &&
+            x.numel() == 1) {  // an index's gradient: a kernel costs more than it does
+            const std::size_t item = item_size(x.dtype());
+            std::memset(out.data(), 0, static_cast<std::size_t>(out.numel()) * item);
+            std::memcpy(out.data() + part.offset * static_cast<std::int64_t>(item), x.data(), item);
+            return;
+        }
+        kernels::fill(out.view(), 0.0);
         if (!overlaps_itself(part)) {
             kernels::copy(view_of(out, *layout, part.offset), x.view());
             return;
