@@ -28,7 +28,7 @@ std::vector<Node*> nodes_alive() {
         }
     };
     for (TensorObject* tensor = living_tensors; tensor; tensor = tensor->next) {
-        push(whole(tensor->grad_fn.get()));
+        push(tensor->grad_fn.get());
         if (tensor->extras) push(tensor->extras->accumulator.get());
     }
     while (!stack.empty()) {

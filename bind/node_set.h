@@ -88,7 +88,7 @@ void each_slot(Node& node, const Visit& visit) {
 template <class Visit>
 void each_root(const TensorObject& tensor, const Visit& visit) {
     for (const TensorObject* one = &tensor; one; one = one->base.get()) {
-        if (one->grad_fn) visit(whole(one->grad_fn.get()));
+        if (one->grad_fn) visit(one->grad_fn.get());
         if (one->extras && one->extras->accumulator) visit(one->extras->accumulator.get());
     }
 }

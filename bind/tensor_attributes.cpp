@@ -39,7 +39,7 @@ PyObject* get_grad_fn(PyObject* self, void*) {
 }
 // For those that look at all tensors: what a tensor holds now. grad_fn brings a view's up to date, or refuses to.
 PyObject* get_held_node(PyObject* self, void*) {
-    return guarded([&] { return wrap(NodeRef(whole(self_of(self)->grad_fn.get()))); });
+    return guarded([&] { return wrap(NodeRef(self_of(self)->grad_fn.get())); });
 }
 PyObject* get_is_leaf(PyObject* self, void*) {
     return guarded([&] { return PyBool_FromLong(!grad_fn_of(tensor_of(self))); });

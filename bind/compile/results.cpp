@@ -98,8 +98,8 @@ void ResultForm::add_effects() {
 void ResultForm::add_graphs(std::uint64_t began) {
     for (std::size_t i = 0; i < tensors.size(); ++i) {  // what is found may add to them
         const Tensor tensor = tensors[i];
-        add_graph(whole(tensor->grad_fn.get()), began);
-        if (tensor->base) add_graph(whole(tensor->base->grad_fn.get()), began);
+        add_graph(tensor->grad_fn.get(), began);
+        if (tensor->base) add_graph(tensor->base->grad_fn.get(), began);
     }
 }
 

@@ -83,7 +83,7 @@ struct SteppedBackward::State {
                   .keep_graph = keep_graph,
                   .create_graph = create_graph,
                   .inputs = {}},
-          run(request) {}
+          run(request, true) {}
 };
 
 SteppedBackward::SteppedBackward(std::vector<Tensor> roots, std::vector<Tensor> gradients, bool keep_graph,

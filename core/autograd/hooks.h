@@ -1,7 +1,9 @@
 // What few nodes have: hooks, Python attributes, the body of a Python node, the inner node of CopySlices.
 #pragma once
+#include <memory>
 #include <vector>
 
+#include "core/autograd/deferred.h"
 #include "core/autograd/node.h"
 
 namespace clew {
@@ -12,7 +14,7 @@ struct Hook {
     Handle callable;
 };
 
-struct NodeExtras {
+struct NodeExtras : Pooled {
     std::vector<Hook> tensor_hooks;      // before the node: may replace the gradient of one output
     std::vector<Hook> pre_hooks;         // before: see all incoming gradients
     std::vector<Hook> post_hooks;        // after: see both sides

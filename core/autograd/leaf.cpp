@@ -98,7 +98,6 @@ void check_shape_of_history(const Edge& edge, const Tensor& tensor) {
 
 const NodeRef& grad_fn_of(const Tensor& tensor) {
     if (tensor->base && tensor.requires_grad()) refresh_view(tensor);
-    whole(tensor->grad_fn.get());
     return tensor->grad_fn;
 }
 

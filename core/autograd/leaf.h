@@ -36,7 +36,7 @@ const NodeRef& grad_fn_of(const Tensor& tensor);  // null for leaves; brings a v
 // requires grad (Note [Views that lead nowhere]).
 inline Edge gradient_edge(const Tensor& tensor) {
     if (tensor->base) grad_fn_of(tensor);
-    if (Node* node = whole(tensor->grad_fn.get())) return {node, tensor->output_index};
+    if (Node* node = tensor->grad_fn.get()) return {node, tensor->output_index};
     if (!tensor->has(TensorObject::kRequiresGrad)) return {};
     const Extras* extras = tensor->extras;
     return {extras && extras->accumulator ? extras->accumulator.get() : accumulator_of(tensor), 0};

@@ -23,7 +23,6 @@ Ref<Release> Release::make(const char* kind, Site owned) {
 
 void destroy(Release* record) {
     void* code = record->site.code;
-    delete record->below;
     pool_give(record, sizeof(Release));
     if (code) runtime.release(code);
 }

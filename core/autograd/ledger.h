@@ -8,13 +8,6 @@
 
 namespace clew {
 
-struct Node;
-// What lies below a node and has not been made: Note [Deferred graphs].
-struct Deferred {
-    virtual ~Deferred() = default;
-    virtual void make(Node& root) = 0;
-};
-
 // The call that dropped what nodes had saved. One record for each backward, shared by all the nodes that it released.
 struct Release {
     std::uint32_t references = 1;
@@ -22,7 +15,6 @@ struct Release {
     Site site;         // code owned
     std::uint64_t serial;
     std::uint64_t youngest = 0;  // the sequence of its youngest root: no node that it ran is younger
-    Deferred* below = nullptr;   // owned
 
     static Ref<Release> make(const char* kind, Site owned = runtime.current_site());
 };

@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "core/autograd/deferred.h"
 #include "core/autograd/hooks.h"
 #include "core/autograd/mode.h"
 #include "core/autograd/saved.h"
@@ -77,13 +78,14 @@ void too_many_outputs(const Node& node) {
 }
 
 void make_below(Node& node) {
+    const Ref<Deferred> below = Ref<Deferred>::steal(&deferred_below(node));
     node.clear(Node::kDeferred);
-    const std::unique_ptr<Deferred> below(std::exchange(node.released->below, nullptr));
+    node.edge_room()[0] = nullptr;
     below->make(node);
 }
 
 void mark_python(Node& node) {
-    whole(&node);
+    make_whole(node);
     node.set(Node::kPython);
     if (!node.has(Node::kTracked)) {
         node.set(Node::kTracked);
@@ -106,15 +108,27 @@ thread_local constinit DeadNodes* dead_nodes __attribute__((tls_model("initial-e
     return own;
 }
 
-// Takes back one reference. The last one waits for the outermost death.
-inline void let_go(Node* node) {
+}  // namespace
+
+[[gnu::hot]] void let_go(Node* node) {
     if (node->references == 1)
         (dead_nodes ? *dead_nodes : first_dead_nodes()).waiting.push_back(node);
     else
         --node->references;
 }
 
-}  // namespace
+Deferred::~Deferred() {
+    for (std::uint32_t i = 0; i < out.count; ++i)
+        if (Node* const node = out.nodes[i]) let_go(node);
+    drain_dead_nodes();
+}
+
+void Deferred::set_edge_out(std::uint32_t i, Edge edge) {
+    if (edge.index > 0xffff) too_many_outputs(*edge.node);
+    if (edge.node) retain(edge.node);
+    out.nodes[i] = edge.node;
+    out.indices[i] = static_cast<std::uint16_t>(edge.index);
+}
 
 [[gnu::hot]] void drain_dead_nodes() {
     if (dead_nodes == nullptr || dead_nodes->draining) return;
@@ -145,8 +159,11 @@ void (*kept_node_died)(Node* self) = nullptr;
     graph_counters.nodes_freed_by_scope += held;
     for (int i = 0; i < self->output_count; ++i)
         if (Layout* layout = self->outputs()[i].layout) release(layout);
-    for (std::uint32_t i = 0; i < self->edge_count; ++i)
-        if (Node* child = self->edge_nodes()[i]) let_go(child);
+    if (self->has(Node::kDeferred)) [[unlikely]]
+        release(&deferred_below(*self));
+    else
+        for (std::uint32_t i = 0; i < self->edge_count; ++i)
+            if (Node* child = self->edge_room()[i]) let_go(child);
     if (self->released) release(self->released);
     if (void* code = self->code) runtime.release(code);
     if (NodeExtras* extras = self->extras) {

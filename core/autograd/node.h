@@ -82,7 +82,7 @@ struct Node : Object {
         kCut = 512,         // no gradient passes it: core/autograd/prune.h
         kSpared = 1024,     // the backward under way leaves what it saved
         kKept = 256,        // a kept program fills it again: it is to be told when the node dies
-        kDeferred = 2048,   // its edges lead nowhere yet: Note [Deferred graphs]
+        kDeferred = 2048,   // what it leads to has not been made yet: Note [Deferred graphs]
     };
     const NodeKind* kind;
     NodeExtras* extras;
@@ -100,8 +100,10 @@ struct Node : Object {
     char* body() { return has(kDetachedBody) ? detached_body() : reinterpret_cast<char*>(this + 1); }
     char* detached_body();
     OutputRecord* outputs() { return reinterpret_cast<OutputRecord*>(body()); }
-    Node** edge_nodes() { return reinterpret_cast<Node**>(outputs() + output_count); }
-    SavedSlot* slots() { return reinterpret_cast<SavedSlot*>(edge_nodes() + edge_count); }
+    // Whoever goes along edges sees all of them: Note [Deferred graphs].
+    Node** edge_nodes();
+    Node** edge_room() { return reinterpret_cast<Node**>(outputs() + output_count); }
+    SavedSlot* slots() { return reinterpret_cast<SavedSlot*>(edge_room() + edge_count); }
     void* attributes() { return reinterpret_cast<char*>(slots()) + kSlotBytes * slot_count; }
     std::uint16_t* edge_indices() {
         return reinterpret_cast<std::uint16_t*>(static_cast<char*>(attributes()) + round_up_to_8(kind->kept_bytes));
@@ -132,14 +134,18 @@ void construct_node(Node* self, const NodeKind& kind);
 void attach_body(Node* self, NodeShape shape);
 
 // Note [Deferred graphs]
-// A compiled call that has run its backward gives a loss whose graph has been released: all that is left to do with it
-// is to look. So only the loss's own node is made; those that it leads to wait in `released->below` until somebody asks
-// the tensor for its node. They are counted and numbered as if they were there.
+// Most graphs that a compiled call gives are never looked at. So only their youngest nodes are made; those that the
+// last of these leads to wait, in the place of its first edge, until somebody goes along its edges. They are counted
+// and numbered as if they were there. If the call has run its own backward, its graph has been released, and there is
+// nothing else to do with it. If it has not, the engine runs all of it at once: core/autograd/deferred.h.
 void make_below(Node& node);
-inline Node* whole(Node* node) {
-    if (node && node->has(Node::kDeferred)) [[unlikely]]
-        make_below(*node);
-    return node;
+inline void make_whole(Node& node) {
+    if (node.has(Node::kDeferred)) [[unlikely]]
+        make_below(node);
+}
+inline Node** Node::edge_nodes() {
+    make_whole(*this);
+    return edge_room();
 }
 
 void mark_python(Node& node);
@@ -148,7 +154,7 @@ void mark_python(Node& node);
 // The edges of a node, for who sets all of them.
 struct EdgeWriter {
     Node& node;
-    Node** const nodes = node.edge_nodes();
+    Node** const nodes = node.edge_room();
     std::uint16_t* const indices = node.edge_indices();
 
     void set(std::size_t i, Edge to) const {
@@ -187,5 +193,6 @@ extern void (*kept_node_died)(Node* self);  // set by core/program
 // queue (one for each thread) instead of releasing them itself; the outermost death empties the queue. Python code run
 // by a death (weak references, __del__) may start another death, which finds the queue busy and only adds to it.
 void drain_dead_nodes();
+void let_go(Node* node);  // takes back one reference; the last one waits for the outermost death
 
 }  // namespace clew

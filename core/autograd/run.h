@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/autograd/anomaly.h"
+#include "core/autograd/deferred.h"
 #include "core/autograd/engine.h"
 #include "core/autograd/ledger.h"
 #include "core/autograd/strips.h"
@@ -23,6 +24,7 @@ struct Entry {
     std::uint32_t waiting = 0;  // gradients still to come
     bool needed = true;
     std::int32_t capture = -1;           // first capture of an output of this node
+    std::int32_t deferred = -1;          // of Run::deferred_
     Tensor gradient{};                   // of output 0
     std::unique_ptr<Tensor[]> others{};  // of outputs 1, 2, ...
 
@@ -52,7 +54,9 @@ extern thread_local constinit Run* this_threads_run __attribute__((tls_model("in
 
 class Run {
 public:
-    explicit Run(const BackwardRequest& request) : request_(request), outer_(runs_under_way) {
+    // `by_steps`: somebody looks at each node.
+    explicit Run(const BackwardRequest& request, bool by_steps = false)
+        : request_(request), outer_(runs_under_way), runs_deferred_(!by_steps && can_run_deferred(request)) {
         if (outer_)
             for (Run* run = this; run; run = run->outer_) run->use_map();
         runs_under_way = this;
@@ -95,6 +99,22 @@ private:
     std::uint32_t find(Node* node);  // index + 1; 0: not seen
     std::uint32_t visit(Node* node);
     void use_map();
+    // The edges of a node, or of all that waits below it.
+    struct Edges {
+        Node* const* nodes;
+        const std::uint16_t* indices;
+        std::uint32_t count;
+    };
+    Edges edges_of(std::uint32_t index) const {
+        const Entry& entry = entries_[index];
+        if (entry.deferred >= 0) [[unlikely]]
+            return edges_of(*deferred_[static_cast<std::size_t>(entry.deferred)]);
+        Node& node = *entry.node;
+        return {node.edge_room(), node.edge_indices(), node.edge_count};
+    }
+    static Edges edges_of(Deferred& below) { return {below.out.nodes, below.out.indices, below.out.count}; }
+    static bool can_run_deferred(const BackwardRequest& request);
+    void defer(std::uint32_t index);
     void seed_roots();
     void discover();
     void select_paths();
@@ -108,10 +128,14 @@ private:
     void arrived(std::uint32_t index) {
         if (--entries_[index].waiting == 0) push(index);
     }
-    void send(Node& node, std::span<Tensor> results);
+    void send(std::uint32_t from, std::span<Tensor> results);
+    void take_sums(std::uint32_t from, std::span<Tensor> sums);
+    void put_sums(std::uint32_t from, std::span<Tensor> sums, bool arrive);
+    bool run_from_head(Node& node, const Tensor& gradient);
 
     const BackwardRequest& request_;
     Run* outer_;  // of any thread
+    const bool runs_deferred_;
     Run* around_ = this_threads_run;
     std::uint64_t serial_ = tick();
     std::vector<Entry, BlockAllocator<Entry>> entries_;
@@ -119,7 +143,8 @@ private:
     std::unordered_map<Node*, std::uint32_t> map_;
     bool use_map_ = false;
     std::vector<Capture> captures_;
-    std::vector<NodeRef> kept_;  // roots, and the nodes of inputs
+    std::vector<Ref<Deferred>> deferred_;  // that run as a whole: Note [Deferred graphs]
+    std::vector<NodeRef> kept_;            // roots, and the nodes of inputs
     BackwardResult result_;
     AnomalyWatch watch_;  // does nothing but under detect_anomaly
 };

@@ -209,6 +209,8 @@ void free_slot(SavedSlot& slot) {
         release(&storage);
 }
 
+}  // namespace
+
 void set_released(Node& node, const Ref<Release>& record) {
     node.set(Node::kFreed);
     retain(record.get());
@@ -216,12 +218,9 @@ void set_released(Node& node, const Ref<Release>& record) {
     node.released = record.get();
 }
 
-}  // namespace
-
-void release_saved(Node& node, const Ref<Release>& record) {
+bool free_slots(std::span<SavedSlot> slots) {
     bool any = false;
-    for (int i = 0; i < node.slot_count; ++i) {
-        SavedSlot& slot = node.slots()[i];
+    for (SavedSlot& slot : slots) {
         if (slot.state == SlotState::Held) {
             free_slot(slot);
         } else if (slot.state == SlotState::Packed) {
@@ -239,6 +238,11 @@ void release_saved(Node& node, const Ref<Release>& record) {
         slot.state = SlotState::Freed;
         any = true;
     }
+    return any;
+}
+
+void release_saved(Node& node, const Ref<Release>& record) {
+    const bool any = free_slots({node.slots(), node.slot_count});
     if (node.extras && node.extras->inner) {
         // CopySlices: what the in-place operation saved is its wrapped node's.
         release_saved(*node.extras->inner, record);

@@ -90,6 +90,9 @@ inline std::uint32_t current_version(const SavedSlot& slot) {
 // Whether what it holds was written through another version counter (.data) after the node was made.
 bool written_through_alias(const Node& node, const SavedSlot& slot);
 
+// Drops what these slots hold; false: nothing.
+bool free_slots(std::span<SavedSlot> slots);
+void set_released(Node& node, const Ref<Release>& record);
 // Drops what the node saved, on behalf of the call that `record` describes.
 void release_saved(Node& node, const Ref<Release>& record);
 // A node whose slots hold nothing but a layout counts as one that `record` has released.

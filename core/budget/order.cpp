@@ -128,7 +128,7 @@ std::int64_t least_for(const Account& account, Tensors roots) {
     const auto visit = [&](Node* node) {
         if (node && seen.emplace(node, true).second) waiting.push_back(node);
     };
-    for (const Tensor& root : roots) visit(whole(root->grad_fn.get()));
+    for (const Tensor& root : roots) visit(root->grad_fn.get());
     while (!waiting.empty()) {
         Node* const node = waiting.back();
         waiting.pop_back();

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -90,6 +91,15 @@ private:
 // Whether no element is in both, whose data are `distance` elements apart; false if that is not easily said.
 bool lie_apart(const View& one, const View& other, std::int64_t distance);
 
+// Note [Calls as C]
+// Who makes code of several calls (core/program/code) spares what it costs to call each, which is most of a small
+// product's time. A block has the bits of its kernel: each element takes the same steps in the same order, where
+// FMA(a, b, c) is a * b + c as products have it, rounded once if the processor can.
+struct CBlock {
+    std::string text{};
+    bool wide = false;  // on doubles, or else on floats
+};
+
 class KernelCall {
 public:
     KernelCall() = default;
@@ -102,6 +112,9 @@ public:
     virtual std::int64_t work() const = 0;  // elements, for who asks whether other threads may run meanwhile
     // What it does, if it is one loop over flat operands, in the order of operands().
     virtual std::optional<FlatLoop> flat() const { return std::nullopt; }
+    // Its work on all of its operands as C, with `$0` for the address of operand 0, and so on; or empty. Note [Calls as
+    // C]
+    virtual CBlock block() const { return {}; }
     // Of a product whose result, operand 0, lies row by row.
     virtual std::optional<ProductShape> product() const { return std::nullopt; }
     virtual void run_with(const BlockWork&) const {}

@@ -7,6 +7,8 @@
 #include "core/base/flat_table.h"
 #include "core/program/code/coded_strips.h"
 #include "core/program/fused_product.h"
+#include "core/program/graph_gradient.h"
+#include "core/program/outcome.h"
 #include "core/program/plan.h"
 #include "core/program/slice.h"
 
@@ -73,15 +75,15 @@ private:
         job->statements.reserve(end - begin);
         calls.reserve(end - begin);
         located.starts.reserve(end - begin);
-        const kernels::Expression* first = nullptr;
+        std::optional<bool> wide;
         int written = 0;
         for (std::size_t i = begin; i < end; ++i) {
             const auto* const call = plan_.order[i].call;
             const std::vector<Planner::Reference>& references = **references_.find(call);
             code::Statement made = small_statement(*call, references);
             // Of one type: what lies at one place at different times is then of one type, too.
-            if (made.expression && first && made.expression->wide != first->wide) made.expression = nullptr;
-            if (made.expression) first = made.expression, ++written;
+            if (made.wide() && wide && made.wide() != wide) made.expression = nullptr, made.block = {};
+            if (made.wide()) wide = made.wide(), ++written;
             located.starts.push_back(static_cast<int>(located.operands.size()));
             for (std::size_t k = 0; k < references.size(); ++k) {
                 const auto memory = static_cast<std::size_t>(references[k].memory);
@@ -109,13 +111,17 @@ private:
         return made;
     }
 
-    // A written input may overlap another one: that stays a call.
+    // A written input may overlap another one: no element of it becomes a variable.
     code::Statement small_statement(const kernels::KernelCall& call,
                                     const std::vector<Planner::Reference>& references) const {
         const auto loop = call.flat();
         code::Statement made = Planner::statement_of(loop, references);
-        if (made.expression && (loop->count > code::kFewElements || planner_.is_input(references[0].memory)))
-            made.expression = nullptr;
+        if (made.expression) {
+            made.in_memory = loop->count > code::kFewElements || planner_.is_input(references[0].memory);
+            if (loop->count > code::kManyElements) made.expression = nullptr;
+        } else {
+            made.block = call.block();
+        }
         return made;
     }
 
@@ -167,6 +173,9 @@ std::vector<std::string> code_of(const Program& program) {
     std::vector<std::string> lines;
     for (const auto& slice : program.slices)
         if (slice->plan && slice->plan->codes) std::ranges::move(slice->plan->codes->text(), std::back_inserter(lines));
+    if (program.outcome)
+        for (const auto& gradient : {program.outcome->gradient, program.outcome->from_head})
+            if (gradient) std::ranges::move(gradient->code(), std::back_inserter(lines));
     return lines;
 }
 

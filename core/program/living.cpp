@@ -170,7 +170,7 @@ void Recorder::note_backward(Tensors roots) {
         node->visit = static_cast<std::uint32_t>(seen.size());
         seen.push_back(node);
     };
-    for (const Tensor& root : roots) visit(whole(root->grad_fn.get()));
+    for (const Tensor& root : roots) visit(root->grad_fn.get());
     for (std::size_t next = 0; next < seen.size(); ++next) {
         Node* const node = seen[next];
         if (node->sequence < program_.began)

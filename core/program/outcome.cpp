@@ -1,6 +1,7 @@
 #include "core/program/outcome.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "core/autograd/saved.h"
 #include "core/autograd/view.h"
 #include "core/program/commit.h"
+#include "core/program/deferred.h"
 
 namespace clew {
 namespace {
@@ -21,24 +23,19 @@ public:
     std::vector<Tensor> go() {
         results_.reserve(outcome_.results.size());
         for (const ResultOutline& outline : outcome_.results) results_.push_back(result(outline));
-        if (outcome_.may_wait) {
-            if (const NodeRef last = make_last(state_.program.outcome, state_)) {
-                for (std::size_t i = 0; i < results_.size(); ++i)
-                    if (const ResultOutline& outline = outcome_.results[i]; outline.node >= 0)
-                        set_history(results_[i], last, outline.output);
-                return std::move(results_);
-            }
-        }
-        nodes_.reserve(outcome_.nodes.size());
-        for (const NodeOutline& outline : outcome_.nodes) nodes_.push_back(node(outline));
+        if (outcome_.root >= 0) make_root();
+        nodes_.reserve(outcome_.nodes.size() - first_);
+        for (std::size_t i = first_ + nodes_.size(); i < outcome_.nodes.size(); ++i)
+            nodes_.push_back(node(outcome_.nodes[i]));
+        if (outcome_.from_head && nodes_[0]->has(Node::kDeferred))
+            deferred_below(*nodes_[0]).head = nodes_[1]->sequence;
         for (std::size_t i = 0; i < nodes_.size() && !releases_.empty(); ++i)
             for (const auto& [then, now] : releases_)
-                if (outcome_.nodes[i].born <= then->youngest)
+                if (outcome_.nodes[first_ + i].born <= then->youngest)
                     now->youngest = std::max<std::uint64_t>(now->youngest, nodes_[i]->sequence);
         for (std::size_t i = 0; i < results_.size(); ++i) {
             const ResultOutline& outline = outcome_.results[i];
-            if (outline.node >= 0)
-                set_history(results_[i], nodes_[static_cast<std::size_t>(outline.node)], outline.output);
+            if (outline.node >= 0) set_history(results_[i], made(outline.node), outline.output);
             if (outline.base >= 0) results_[i]->history_version = version_of(*results_[i].get()) - outline.behind;
         }
         return std::move(results_);
@@ -46,6 +43,8 @@ public:
 
 private:
     const Input& input(int i) const { return state_.program.inputs[static_cast<std::size_t>(i)]; }
+
+    const NodeRef& made(int node) const { return nodes_[static_cast<std::size_t>(node) - first_]; }
 
     // Of the next result.
     Tensor value(int reg) const {
@@ -74,7 +73,7 @@ private:
     }
 
     Edge edge(const EdgeOutline& outline) const {
-        if (outline.node >= 0) return {nodes_[static_cast<std::size_t>(outline.node)].get(), outline.index};
+        if (outline.node >= 0) return {made(outline.node).get(), outline.index};
         if (outline.input >= 0) return gradient_edge(input(outline.input).present());
         if (outline.result >= 0) return gradient_edge(results_[static_cast<std::size_t>(outline.result)]);
         return {};
@@ -87,15 +86,43 @@ private:
         if (outline.released)
             mark_released(*made, release_of(*outline.released));
         else
-            for (std::size_t i = 0; i < outline.slots.size(); ++i)
-                if (outline.slots[i].reg >= 0) fill(made->slots()[i], outline.slots[i]);
+            for (std::size_t i = 0; i < outline.slots.size(); ++i) fill_if_held(made->slots()[i], outline.slots[i]);
         if (outline.slices.inner >= 0) wrap(*made, outline.slices);
         if (outline.hooked >= 0) expect_hooks(made, outline.hooked);
         return made;
     }
 
+    // The root alone, if what it leads to can wait: Note [Deferred graphs].
+    void make_root() {
+        const Ref<BelowRoot> below = BelowRoot::of(state_.program.outcome, state_.program);
+        if (!below) return;
+        const auto place = static_cast<std::size_t>(outcome_.root);
+        const NodeOutline& outline = outcome_.nodes[place];
+        const NodeRef root = make_node(outline);
+        if (outline.released) {
+            mark_released(*root, release_of(*outline.released));
+            below->mark_released_all(releases_[0].second);
+        } else {
+            for (std::size_t i = 0; i < below->slots.size(); ++i) {
+                name_slot(below->slots[i], outcome_.slots_below[i]);
+                fill_if_held(below->slots[i], outcome_.slots_below[i]);
+            }
+            for (std::size_t i = 0; i < outline.slots.size(); ++i) fill_if_held(root->slots()[i], outline.slots[i]);
+        }
+        if (outline.released) {
+            const Ref<Release>& now = releases_[0].second;
+            const auto ran = static_cast<std::uint64_t>(std::ranges::count_if(
+                outcome_.nodes, [&](const NodeOutline& one) { return one.born <= outline.released->youngest; }));
+            now->youngest = ran > place ? root->sequence : ran > 0 ? below->first + ran - 1 : 0;
+            releases_.clear();
+        }
+        set_deferred_below(*root, Ref<Deferred>(below.get()));
+        first_ = place;
+        nodes_.push_back(root);
+    }
+
     void wrap(Node& node, const SlicesOutline& outline) const {
-        const NodeRef& inner = nodes_[static_cast<std::size_t>(outline.inner)];
+        const NodeRef& inner = made(outline.inner);
         inner->set(Node::kWrapped);
         extras_of(node).inner = inner;
         SavedSlot& where = node.slots()[0];
@@ -126,6 +153,9 @@ private:
         return releases_.emplace_back(&then, release_like(then, state_.first_release + releases_.size())).second;
     }
 
+    void fill_if_held(SavedSlot& slot, const SlotOutline& outline) const {
+        if (outline.reg >= 0) fill(slot, outline);
+    }
     void fill(SavedSlot& slot, const SlotOutline& outline) const {
         const KeptRegister& reg = state_.program.of(outline.reg);
         const auto memory = static_cast<std::size_t>(reg.memory);
@@ -142,7 +172,7 @@ private:
         const TensorObject* const counted = outline.through < 0 ? nullptr : input(outline.through).present().get();
         VersionCounter* const counter =
             counted && counted->has(TensorObject::kAliasCounter) ? counted->extras->counter.get() : nullptr;
-        const std::int64_t offset = (reg.offset + ground.shift) / static_cast<std::int64_t>(item_size(reg.dtype));
+        const std::int64_t offset = (reg.offset + ground.shift) >> std::countr_zero(item_size(reg.dtype));
         const SavedValue value(*place, *reg.layout, offset, reg.dtype, counter);
         refill_counted(slot, value, outline);
     }
@@ -157,7 +187,8 @@ private:
     ReplayState& state_;
     const Outcome& outcome_;
     std::vector<Tensor> results_;
-    std::vector<NodeRef> nodes_;
+    std::vector<NodeRef> nodes_;  // of the outcome, from this one on:
+    std::size_t first_ = 0;
     std::vector<std::pair<const Release*, Ref<Release>>> releases_;  // few
 };
 

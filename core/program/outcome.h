@@ -12,11 +12,13 @@
 
 #include "core/autograd/ledger.h"
 #include "core/autograd/node.h"
+#include "core/autograd/saved.h"
 #include "core/program/program.h"
 
 namespace clew {
 
 struct ReplayState;
+struct GraphGradient;
 
 struct EdgeOutline {
     int node = -1;    // of the outcome
@@ -77,24 +79,32 @@ struct ResultOutline {
 };
 
 struct Outcome {
-    std::vector<NodeOutline> nodes;      // the oldest first
-    std::vector<ResultOutline> results;  // a base comes first
-    std::vector<int> given;              // of these, what the call gives, in order
-    std::vector<NodeRef> contexts{};     // objects that become nodes of autograd.Functions in the replay under way
-    std::vector<NodeRef> hooked{};       // nodes of that replay which get the hooks that the call added
-    bool may_wait = false;               // all nodes but the last one: Note [Deferred graphs]
-    int released = 0;                    // nodes whose values the call's backward has released
-    void order_nodes();                  // by age, as the engine takes them; what edges lead to comes first
-    bool is_only_looked_at() const;      // one result has a history, and the call's backward has released all of it
-    std::vector<int> registers() const;  // that have to be there at the end
-    std::vector<int> given_registers() const;  // of these, those of results
+    std::vector<NodeOutline> nodes;          // the oldest first
+    std::vector<ResultOutline> results;      // a base comes first
+    std::vector<int> given;                  // of these, what the call gives, in order
+    std::vector<NodeRef> contexts{};         // objects that become nodes of autograd.Functions in the replay under way
+    std::vector<NodeRef> hooked{};           // nodes of that replay which get the hooks that the call added
+    int root = -1;                           // the nodes below it wait: Note [Deferred graphs]
+    std::vector<int> edges_out{};            // then: inputs that edges lead to, of the youngest node first
+    std::vector<SlotOutline> slots_below{};  // of the nodes below it
+    int released = 0;                        // nodes whose values the call's backward has released
+    std::shared_ptr<GraphGradient> gradient{};   // of what waits, where it has not been released
+    std::shared_ptr<GraphGradient> from_head{};  // and of the node above, if it does nothing but lead there
+    void order_nodes();                          // by age, as the engine takes them; what edges lead to comes first
+    void defer();                                // what can wait
+    int find_root() const;                       // -1: none
+    std::vector<int> registers() const;          // that have to be there at the end
+    std::vector<int> given_registers() const;    // of these, those of results
 };
 
 // As outlined, released or yet to be filled; without edges, and with the number that comes next.
 NodeRef make_node(const NodeOutline& outline);
 void describe_node(Node& node, const NodeOutline& outline);
-// Makes the last node of an outcome that may wait; the others, when somebody looks. Null if they can't wait today.
-NodeRef make_last(const std::shared_ptr<const Outcome>& outcome, const ReplayState& state);
+inline void name_slot(SavedSlot& slot, const SlotOutline& outline) {
+    slot.source = outline.source;
+    slot.index = outline.index;
+    slot.wrapped_number = outline.wrapped_number;
+}
 // One for each backward of the call, at the line where it was recorded.
 Ref<Release> release_like(const Release& then, std::uint64_t serial);
 

@@ -39,10 +39,10 @@ void Recorder::end_call(bool whole, Tensors results, Tensors arguments, std::vec
         for (const Tensor& one : results) program_.outcome->given.push_back(outline_result(one));
         for (const Leaf& leaf : program_.leaves) outline_gradient(leaf);
         program_.outcome->order_nodes();
-        program_.outcome->may_wait = program_.outcome->is_only_looked_at();
         program_.outcome->released = static_cast<int>(
             std::ranges::count_if(program_.outcome->nodes, [](const NodeOutline& one) { return bool(one.released); }));
         check_ages();
+        program_.outcome->defer();
         note_leaves({});
         for (Leaf& leaf : program_.leaves) {
             const Tensor grad = leaf.tensor->extras ? leaf.tensor->extras->grad : Tensor();

@@ -80,6 +80,7 @@ struct Plan {
     StorageRef kept_arena;
     StorageRef constants;      // what calls made that have run once
     std::vector<char> direct;  // as in Slice
+    bool bare = false;         // nothing but calls, on inputs, which are written where they lie, and on the arena
     // Where the operands lie of calls that code may take over, call by call.
     struct Located {
         static constexpr int kArena = -1, kFixed = -2;
@@ -180,6 +181,7 @@ private:
     void find_last_failing();
     void find_taken(Plan& plan) const;
     void find_direct(Plan& plan) const;
+    bool is_bare(const Plan& plan) const;
 
     const Program& program_;
     const Slice& slice_;

@@ -150,7 +150,17 @@ std::unique_ptr<Plan> Planner::make() {
     order_with_code(*plan);
     look(*plan);
     find_direct(*plan);
+    plan->bare = is_bare(*plan);
     return plan;
+}
+
+bool Planner::is_bare(const Plan& plan) const {
+    const auto is_short_call = [](const Planned& one) { return one.call && !one.takes_long; };
+    bool lies = true;
+    for (std::size_t i = 0; i < program_.memories.size(); ++i)
+        lies = lies && (!slice_.written[i] || program_.memories[i].input < 0 || plan.direct[i]);
+    return lies && std::ranges::all_of(plan.order, is_short_call) && plan.taken.empty() && plan.renewed.empty() &&
+           plan.looking.empty() && plan.passing.empty() && plan.saved.empty();
 }
 
 // Memory that captured steps make. A step that gives a view of other memory that is made by a step has to run as it is.

@@ -8,6 +8,7 @@
 #include "core/autograd/hooks.h"
 #include "core/autograd/leaf.h"
 #include "core/autograd/saved.h"
+#include "core/program/graph_gradient.h"
 #include "core/program/kept.h"
 #include "core/program/outcome.h"
 #include "core/program/slice.h"
@@ -89,6 +90,9 @@ std::int64_t bytes_of(const Program& program) {
     }
     for (const Step& step : program.steps) table(step.inputs), table(step.outputs);
     table(program.inputs);
+    if (program.outcome)
+        for (const auto& gradient : {program.outcome->gradient, program.outcome->from_head})
+            if (gradient) sum += gradient->bytes();
     return sum + program.slabs->bytes();
 }
 

@@ -34,6 +34,16 @@ public:
         generators.keep();
         return commit(state_);
     }
+    std::vector<Tensor> go_at(std::span<const InputPlace> inputs) {
+        const ModeGuard quietly(kNoGrad | kInBackward, true), plainly(kTiming | kInferenceMode | kSavedHooks, false);
+        {
+            [[maybe_unused]] const DispatchFrame frame;
+            load_inputs(state_, inputs);
+        }
+        want();
+        state_.plan ? follow(*state_.plan, true) : run_all();
+        return commit(state_);
+    }
     // What each step makes, where all that is written are copies.
     Digests digests() {
         const ModeGuard quietly(kNoGrad | kInBackward, true), plainly(kTiming | kInferenceMode | kSavedHooks, false);
@@ -272,6 +282,30 @@ std::vector<Tensor> replay_call(Program& program, std::vector<ReadNumber>& numbe
     std::vector<Tensor> results = replay.go();
     numbers = replay.take_numbers();
     return results;
+}
+
+std::vector<Tensor> replay_at(Program& program, std::span<const InputPlace> inputs) {
+    return Replay(program, slice_of(program, -1), true).go_at(inputs);
+}
+
+bool replay_bare(Program& program, std::span<const InputPlace> inputs) {
+    Slice& slice = slice_of(program, -1);
+    if (!slice.plan || !slice.plan->bare || (slice.plan->arena_bytes && !slice.plan->kept_arena)) return false;
+    [[maybe_unused]] const DispatchFrame frame;
+    Plan& plan = *slice.plan;
+    for (const int i : slice.inputs) {
+        const InputPlace& place = inputs[static_cast<std::size_t>(i)];
+        const KeptRegister& reg = program.of(program.inputs[static_cast<std::size_t>(i)].reg);
+        plan.move(reg.memory, place.storage->data + place.offset - reg.offset);
+    }
+    if (plan.codes) plan.advance_code();
+    for (const Planned& one : plan.order) one.call->run();
+    for (const auto& [step, write] : slice.counted) {
+        const KeptWrite& written =
+            program.steps[static_cast<std::size_t>(step)].writes[static_cast<std::size_t>(write)];
+        ++inputs[static_cast<std::size_t>(program.memory_of(written.reg).input)].storage->version;
+    }
+    return true;
 }
 
 std::int64_t measure(Program& program, std::int64_t most) {

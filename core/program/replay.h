@@ -18,6 +18,16 @@ void replay(Program& program, int target);
 // the arguments.
 std::vector<Tensor> replay_call(Program& program, std::vector<ReadNumber>& numbers);
 
+// Where an input lies, instead of its tensor. Nothing is checked.
+struct InputPlace {
+    Storage* storage;
+    std::int64_t offset;  // in bytes
+};
+// A program that is given all it reads, and changes nothing else; inputs that it hands on have their tensors.
+std::vector<Tensor> replay_at(Program& program, std::span<const InputPlace> inputs);
+// The same, if its plan is nothing but captured calls on its inputs and its arena. False: nothing is done.
+bool replay_bare(Program& program, std::span<const InputPlace> inputs);
+
 // The shortest time of some replays, in nanoseconds; nothing is changed. It takes no longer than `most`, but for two of
 // them.
 std::int64_t measure(Program& program, std::int64_t most);

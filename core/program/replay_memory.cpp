@@ -44,17 +44,16 @@ void take_memory(ReplayState& state) {
     look(state, plan.looking);
 }
 
-void load(ReplayState& state, const Input& input) {
-    const Tensor& now = input.present();
+void load(ReplayState& state, const Input& input, const StorageRef& storage, std::int64_t offset) {
     const KeptRegister& reg = state.program.of(input.reg);
     const auto memory = static_cast<std::size_t>(reg.memory);
     Ground& ground = state.grounds[memory];
     if (!ground.storage) {
-        ground = {now->storage, byte_offset(now) - reg.offset, false};
+        ground = {storage, offset - reg.offset, false};
         if (state.slice.written[memory] && !state.direct()[memory]) {
-            ground = {Storage::make(now->storage->bytes), ground.shift, true};
+            ground = {Storage::make(storage->bytes), ground.shift, true};
             state.has_copies = true;
-            std::memcpy(ground.storage->data, now->storage->data, static_cast<std::size_t>(now->storage->bytes));
+            std::memcpy(ground.storage->data, storage->data, static_cast<std::size_t>(storage->bytes));
         }
         if (state.plan) state.plan->move(reg.memory, ground.address());
     }
@@ -94,7 +93,19 @@ bool renew(ReplayState& state, const Plan::Taken& taken) {
 }  // namespace
 
 void load_inputs(ReplayState& state) {
-    for (const int i : state.slice.inputs) load(state, state.program.inputs[static_cast<std::size_t>(i)]);
+    for (const int i : state.slice.inputs) {
+        const Input& input = state.program.inputs[static_cast<std::size_t>(i)];
+        const Tensor& now = input.present();
+        load(state, input, now->storage, byte_offset(now));
+    }
+    if (state.plan) take_memory(state);
+}
+
+void load_inputs(ReplayState& state, std::span<const InputPlace> places) {
+    for (const int i : state.slice.inputs) {
+        const InputPlace& place = places[static_cast<std::size_t>(i)];
+        load(state, state.program.inputs[static_cast<std::size_t>(i)], StorageRef(place.storage), place.offset);
+    }
     if (state.plan) take_memory(state);
 }
 

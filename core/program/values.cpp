@@ -221,7 +221,7 @@ void Recorder::note_history(const Tensor& tensor, int step) {
         if (node && node->extras && node->extras->inner) note_node(node->extras->inner.get(), step);
         note_node(node, step);
     };
-    both(whole(tensor->grad_fn.get()));
+    both(tensor->grad_fn.get());
     if (tensor->base) both(tensor->base->grad_fn.get());
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <unordered_map>
 
 #include "core/autograd/leaf.h"
@@ -95,38 +96,62 @@ public:
 
     // Inputs that looked at one memory still do, at the same places, and no others.
     void check_sharing() {
-        bool as_before = slice_.sharing.size() == slice_.inputs.size();
-        for (std::size_t i = 0; i < slice_.inputs.size() && as_before; ++i) {
-            const Tensor& now = program_.inputs[static_cast<std::size_t>(slice_.inputs[i])].present();
-            as_before = slice_.sharing[i].first == now->storage.get() && slice_.sharing[i].second == now->offset;
+        // Each that moved is held against each other one; where many did, they are looked up.
+        constexpr std::size_t kFew = 4;
+        std::size_t moved[kFew], count = 0;
+        if (slice_.sharing.size() != slice_.inputs.size()) slice_.sharing.assign(slice_.inputs.size(), {});
+        for (std::size_t i = 0; i < slice_.inputs.size(); ++i) {
+            const Tensor& now = input(i).present();
+            const std::pair<const Storage*, std::int64_t> place{now->storage.get(), now->offset};
+            if (slice_.sharing[i] == place) continue;
+            slice_.sharing[i] = place;
+            if (count < kFew) moved[count] = i;
+            ++count;
         }
-        if (as_before) return;
+        if (count == 0) return;
+        const bool fits =
+            count > kFew ? are_all_apart()
+                         : std::ranges::all_of(std::span(moved, count), [&](std::size_t i) { return is_apart(i); });
+        if (fits) return;
         slice_.sharing.clear();
-        std::unordered_map<const Storage*, int> memories;
-        std::vector<std::int64_t> shifts(program_.memories.size());
-        std::vector<const Storage*> storages(program_.memories.size());
-        for (const int i : slice_.inputs) {
-            const Input& input = program_.inputs[static_cast<std::size_t>(i)];
-            const Tensor& now = input.present();
-            const KeptRegister& reg = program_.of(input.reg);
-            const auto memory = static_cast<std::size_t>(reg.memory);
-            const std::int64_t shift = byte_offset(now) - reg.offset;
-            if (storages[memory] == nullptr) {
-                storages[memory] = now->storage.get();
-                shifts[memory] = shift;
-            } else if (storages[memory] != now->storage.get() || shifts[memory] != shift) {
-                differs(input, "it no longer shares memory with another input");
-            }
-            const auto [found, fresh] = memories.emplace(now->storage.get(), reg.memory);
-            if (!fresh && found->second != reg.memory) differs(input, "it shares memory with another input now");
-        }
-        for (const int i : slice_.inputs) {
-            const Tensor& now = program_.inputs[static_cast<std::size_t>(i)].present();
-            slice_.sharing.emplace_back(now->storage.get(), now->offset);
-        }
+        differs(input(culprit_), culprit_shares_ ? "it shares memory with another input now"
+                                                 : "it no longer shares memory with another input");
     }
 
 private:
+    const Input& input(std::size_t i) const { return program_.inputs[static_cast<std::size_t>(slice_.inputs[i])]; }
+    int memory_of(std::size_t i) const { return program_.of(input(i).reg).memory; }
+    std::int64_t shift_of(std::size_t i) const {
+        return byte_offset(input(i).present()) - program_.of(input(i).reg).offset;
+    }
+    bool fits(std::size_t i, std::size_t k) {
+        const bool shares = slice_.sharing[i].first == slice_.sharing[k].first;
+        const bool shared = memory_of(i) == memory_of(k);
+        if (shares == shared && (!shared || shift_of(i) == shift_of(k))) return true;
+        culprit_ = std::max(i, k);
+        culprit_shares_ = shares && !shared;
+        return false;
+    }
+    bool is_apart(std::size_t i) {
+        for (std::size_t k = 0; k < slice_.inputs.size(); ++k)
+            if (k != i && !fits(i, k)) return false;
+        return true;
+    }
+    // The first on each memory stands for the others.
+    bool are_all_apart() {
+        std::unordered_map<const Storage*, std::size_t> by_storage;
+        std::vector<std::size_t> by_memory(program_.memories.size(), slice_.inputs.size());
+        for (std::size_t i = 0; i < slice_.inputs.size(); ++i) {
+            std::size_t& on_memory = by_memory[static_cast<std::size_t>(memory_of(i))];
+            if (on_memory == slice_.inputs.size()) on_memory = i;
+            const std::size_t on_storage = by_storage.emplace(slice_.sharing[i].first, i).first->second;
+            if (!fits(i, on_memory) || !fits(i, on_storage)) return false;
+        }
+        return true;
+    }
+
+    std::size_t culprit_ = 0;
+    bool culprit_shares_ = false;
     const Program& program_;
     Slice& slice_;
 };

@@ -13,6 +13,7 @@ from fuzz_kept import IMPURE, MAKER, bits, gradients, run, state, statements_of,
 import clew
 
 ROUNDS = 4  # the first is recorded
+CALLS_OUTSIDE = 3  # whose graphs go backward together
 
 
 @dataclass
@@ -97,6 +98,27 @@ class Side:
         self.earlier.append((results, values))
         return *outcome, changed
 
+    def outside(self) -> Any:
+        """What a backward through the graphs of several calls leaves in the leaves."""
+        clew.random.set_rng_state(self.stream)
+        given = [] if self.captured else [self.namespace[name] for name in self.leaves]
+        try:
+            with clew.enable_grad():
+                total = clew.zeros(())
+                for turn in range(CALLS_OUTSIDE):
+                    for one in tensors_in(self.function(*given)).values():
+                        if one.grad_fn is not None and one.is_floating_point():
+                            total = total + (one * (turn + 1)).sum()
+                if total.grad_fn is None:
+                    return None
+                total.backward()
+        except Exception as error:
+            return type(error).__name__
+        finally:
+            self.stream = clew.random.get_rng_state()
+        leaves = [self.namespace[name].grad for name in self.leaves]
+        return [one if one is None else (one.stride(), bits(one)) for one in leaves]
+
     @staticmethod
     def changed(results: dict[str, Any], values: dict[str, Any]) -> list[str]:
         return [name for name, one in tensors_in(results).items() if bits(one) != values[name]]
@@ -119,6 +141,12 @@ class Side:
             eager, compiled = (one.call() for one in sides)
             if eager != compiled:
                 outcome.differences.append(f"round {turn}: {difference(eager, compiled)}")
+                break
+            eager, compiled = (one.outside() for one in sides)
+            if eager != compiled:
+                outcome.differences.append(
+                    f"round {turn}: after a backward outside, {compiled!r:.300}, eager {eager!r:.300}"
+                )
                 break
         outcome.hits, outcome.why = sides[1].function.hits, sides[1].function.why()
         return outcome

@@ -1,5 +1,6 @@
 #include "core/kernels/matrix/small_product.h"
 
+#include "core/base/error.h"
 #include "core/base/frame.h"
 #include "core/kernels/matrix/products.h"
 #include "core/kernels/matrix/small_gemm.h"
@@ -39,5 +40,23 @@ void SmallProduct::run_as(void* out, const void* a, const void* b) const {
 }
 template void SmallProduct::run_as<float>(void*, const void*, const void*) const;
 template void SmallProduct::run_as<double>(void*, const void*, const void*) const;
+
+// The loops of Note [Small matrix products] in short: an element's sum starts at zero and runs over k in order.
+CBlock SmallProduct::block() const {
+    constexpr std::int64_t kMostWork = 4096, kMostTerms = 64;  // longer sums may be made part by part
+    const bool plain = alpha_ == 1 && (beta_ == 0 || beta_ == 1);
+    if (m_ * n_ * k_ > kMostWork || k_ > kMostTerms || k_ == 0 || !plain) return {};
+    const char* const type = is_double_ ? "double" : "float";
+    const auto number = [](std::int64_t value) { return static_cast<long long>(value); };
+    std::string text = format("const %s *a = $1, *b = $2;\n%s* __restrict o = $0;\n", type, type);
+    text += format("for (int i = 0; i < %lld; ++i) {\n%s s[%lld];\n", number(m_), type, number(n_));
+    text += format("for (int j = 0; j < %lld; ++j) s[j] = 0;\n", number(n_));
+    text += format("for (int q = 0; q < %lld; ++q)\nfor (int j = 0; j < %lld; ++j)\n", number(k_), number(n_));
+    text += format("s[j] = FMA%d(b[q * %lld + j * %lld], a[i * %lld + q * %lld], s[j]);\n", is_double_ ? 64 : 32,
+                   number(b_.row), number(b_.column), number(a_.row), number(a_.column));
+    text += format("for (int j = 0; j < %lld; ++j) o[i * %lld + j * %lld] %s s[j];\n}\n", number(n_), number(out_.row),
+                   number(out_.column), beta_ == 0 ? "=" : "+=");
+    return {text, is_double_};
+}
 
 }  // namespace clew::kernels

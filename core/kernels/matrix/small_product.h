@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 
+#include "core/kernels/capture.h"
 #include "core/kernels/matrix/matrix.h"
 #include "core/kernels/view.h"
 
@@ -15,6 +16,8 @@ public:
     void run(void* out, const void* a, const void* b) const {
         is_double_ ? run_as<double>(out, a, b) : run_as<float>(out, a, b);
     }
+
+    CBlock block() const;
 
 private:
     struct Strides {

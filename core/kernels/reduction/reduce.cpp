@@ -211,6 +211,12 @@ public:
     }
     std::size_t bytes() const override { return sizeof(*this); }
     void run() const override { small_ ? small_.run(argument<1>().data, argument<2>().data) : CallOf::run(); }
+    CBlock block() const override {
+        const bool sums = argument<0>() == ReduceKind::Sum || argument<0>() == ReduceKind::Mean;
+        const DType dtype = argument<2>().dtype;
+        const bool floats = (dtype == DType::Float32 || dtype == DType::Float64) && argument<1>().dtype == dtype;
+        return small_ && sums && floats ? small_.sum_block(dtype == DType::Float64) : CBlock();
+    }
     std::optional<FlatReduction> flat_reduction() const override {
         const ReduceKind kind = argument<0>();
         const View &out = argument<1>(), &in = argument<2>();

@@ -1,5 +1,6 @@
 #include "core/kernels/reduction/small_reduction.h"
 
+#include "core/base/error.h"
 #include "core/base/frame.h"
 
 namespace clew::kernels {
@@ -33,6 +34,23 @@ void SmallReduction::run(void* to, const void* from) const {
     reducer_->start(high, low, kept_);
     reducer_->columns(high, low, in, reduced_stride_, reduced_, kept_, nullptr);
     reducer_->finish(out, out_stride_, high, low, kept_, divisor_);
+}
+
+// Rows that are added at once, each column by itself: no more than one group of reduce_loops.isa.cpp.
+CBlock SmallReduction::sum_block(bool wide) const {
+    constexpr std::int64_t kGroup = 32, kMostWork = 1024;
+    if (reduced_ > (columns_ ? kGroup : 1) || reduced_ * kept_ > kMostWork) return {};
+    const std::int64_t item = wide ? 8 : 4;
+    if (out_stride_ % item || kept_stride_ % item || reduced_stride_ % item) return {};
+    const char* const type = wide ? "double" : "float";
+    const auto number = [&](std::int64_t bytes) { return static_cast<long long>(bytes / item); };
+    std::string text = format("const %s* a = $1;\n%s* __restrict o = $0;\n", type, type);
+    text += format("for (int j = 0; j < %lld; ++j) {\n%s s = 0;\n", static_cast<long long>(kept_), type);
+    text += format("for (int i = 0; i < %lld; ++i) s += a[i * %lld + j * %lld];\n", static_cast<long long>(reduced_),
+                   number(reduced_stride_), number(kept_stride_));
+    text += format("o[j * %lld] = %s;\n}\n", number(out_stride_),
+                   divisor_ == 1 ? "s" : format("(%s)((double)s / %a)", type, divisor_).c_str());
+    return {text, wide};
 }
 
 }  // namespace clew::kernels

@@ -1,5 +1,6 @@
 // A reduction of few elements that is made again and again: all that sizes and strides decide has been decided.
 #pragma once
+#include "core/kernels/capture.h"
 #include "core/kernels/reduction/task.h"
 
 namespace clew::kernels {
@@ -11,6 +12,7 @@ public:
     explicit SmallReduction(const Task& task);
     explicit operator bool() const { return reducer_ != nullptr; }
     void run(void* out, const void* in) const;
+    CBlock sum_block(bool wide) const;  // of a sum or a mean of floating-point numbers
 
 private:
     const Reducer* reducer_ = nullptr;

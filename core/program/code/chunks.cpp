@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <functional>
+#include <string>
 
 namespace clew::code {
 namespace {
@@ -10,9 +12,10 @@ namespace {
 constexpr int kStraight = 500;       // elements: so many are one chunk
 constexpr int kMostStraight = 4000;  // that are written out in all
 constexpr int kLongestPeriod = 400;  // statements
+constexpr int kOfLoop = 8;           // which a loop counts as
 constexpr int kUnrolled = 192;       // elements of a chunk that repeats itself: what it hands on stays in registers
 
-int elements(const Statement& one) { return one.expression ? one.count : 1; }
+int elements(const Statement& one) { return one.by_elements() ? one.count : one.is_call() ? 1 : kOfLoop; }
 
 // Of all that has to be alike in chunks that are alike.
 std::uint64_t key_of(const Statement& one) {
@@ -21,6 +24,7 @@ std::uint64_t key_of(const Statement& one) {
         key = (key ^ word) * 0x9E3779B97F4A7C15u;
         key ^= key >> 29;
     };
+    mix(std::hash<std::string>{}(one.block.text));
     mix(static_cast<std::uint64_t>(one.count));
     for (const Access& access : one.accesses) mix(static_cast<std::uint64_t>(access.stride));
     for (const kernels::Number& number : one.numbers) mix(std::bit_cast<std::uint64_t>(number.real));
@@ -81,7 +85,10 @@ private:
         return written_ <= kMostStraight;
     }
     void leave(int begin, int end) {
-        for (int i = begin; i < end; ++i) statements_[static_cast<std::size_t>(i)].expression = nullptr;
+        for (int i = begin; i < end; ++i) {
+            statements_[static_cast<std::size_t>(i)].expression = nullptr;
+            statements_[static_cast<std::size_t>(i)].block = {};
+        }
     }
     void close(int at) {
         if (at > begin_) chunks_.push_back({begin_, at});

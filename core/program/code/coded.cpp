@@ -26,7 +26,7 @@ void call_one(void* call) { static_cast<const kernels::KernelCall*>(call)->run()
 bool is_wanted() { return wish() != "0"; }
 
 Replaceable::Replaceable(std::shared_ptr<Job> job) : job_(std::move(job)) {
-    for (const Statement& one : job_->statements) wide_ |= one.expression && one.expression->wide;
+    for (const Statement& one : job_->statements) wide_ |= one.wide().value_or(false);
 }
 
 void Replaceable::install(const Follow& follow) {

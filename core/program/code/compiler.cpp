@@ -39,13 +39,14 @@ std::vector<std::string> Compiler::words(const Text& text) const {
     if (is_zig()) list.insert(list.end(), {"cc", "-nostdlib"});
     list.insert(list.end(), {"-shared", "-fPIC", "-w", "-fno-math-errno", "-x", "c"});
     list.push_back(text.fused ? "-ffp-contract=fast" : "-ffp-contract=off");
-    list.push_back(text.vectors ? "-O3" : "-O2");
+    list.push_back(text.vectors || text.loops ? "-O3" : "-O2");
     if (!text.vectors && !text.side_by_side) list.push_back("-fno-tree-slp-vectorize");
-    if (text.vectors) list.push_back("-fno-trapping-math");  // comparisons in vectors, as in our kernels
+    if (text.vectors || text.loops) list.push_back("-fno-trapping-math");  // comparisons in vectors, as in our kernels
 #ifdef __x86_64__
     list.push_back(std::string(is_zig() ? "-march=x86_64_" : "-march=x86-64-") +
                    kernels::isa_name(kernels::active_isa()));
-    if (text.vectors && kernels::active_isa() == kernels::Isa::v4) list.push_back("-mprefer-vector-width=512");
+    if ((text.vectors || text.loops) && kernels::active_isa() == kernels::Isa::v4)
+        list.push_back("-mprefer-vector-width=512");
 #endif
     return list;
 }

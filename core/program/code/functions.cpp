@@ -10,6 +10,11 @@ namespace {
 
 constexpr const char* kBeginning =
     "typedef void Call(void*);\n"
+    "#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)\n"
+    "#define FMA32(a, b, c) __builtin_fmaf(a, b, c)\n#define FMA64(a, b, c) __builtin_fma(a, b, c)\n"
+    "#else\n#define FMA32(a, b, c) ((a) * (b) + (c))\n#define FMA64(a, b, c) ((a) * (b) + (c))\n#endif\n"
+    "#ifdef __clang__\n#define LOOP _Pragma(\"clang loop vectorize(assume_safety)\")\n"
+    "#else\n#define LOOP _Pragma(\"GCC ivdep\")\n#endif\n"
     "#define ROOT32(x) __builtin_sqrtf(x)\n#define ROOT64(x) __builtin_sqrt(x)\n"
     "#define SIZE32(x) __builtin_fabsf(x)\n#define SIZE64(x) __builtin_fabs(x)\n";
 

@@ -26,11 +26,11 @@ public:
         first_ = table.size();
         find_last_writes(chunk);
         for (int i = chunk.begin; i < chunk.end; ++i) {
-            const int calls = calls_from(i, chunk.end);
-            if (calls == 0) {
-                elements(i, table);
+            if (!at(i).is_call()) {
+                at(i).by_elements() ? elements(i, table) : in_memory(i, table);
                 continue;
             }
+            const int calls = calls_from(i, chunk.end);
             const std::size_t place = table.size() - first_;
             for (int k = i; k < i + calls; ++k) table.push_back({k, -1}), forget(k);
             text_ += calls == 1 ? format("  call(p[%zu]);\n", place)
@@ -46,7 +46,7 @@ private:
 
     int calls_from(int i, int end) const {
         int calls = 0;
-        while (i + calls < end && at(i + calls).expression == nullptr) ++calls;
+        while (i + calls < end && at(i + calls).is_call()) ++calls;
         return calls;
     }
 
@@ -54,13 +54,14 @@ private:
         return {access.memory, access.offset + i * access.stride * (wide ? 8 : 4)};
     }
 
-    // Memory that calls of the chunk touch has to be up to date all the time; other memory at the end of the chunk.
+    // Memory that calls and loops of the chunk touch has to be up to date all the time; other memory at the end of the
+    // chunk.
     void find_last_writes(Chunk chunk) {
         last_.clear();
         called_.clear();
         for (int i = chunk.begin; i < chunk.end; ++i) {
             const Statement& one = at(i);
-            if (one.expression == nullptr)
+            if (!one.by_elements())
                 for (const Access& access : one.accesses) called_[access.memory] = true;
             else
                 for (int k = 0; k < one.count; ++k) last_[element(one.accesses[0], k, one.expression->wide)] = i;
@@ -83,6 +84,31 @@ private:
                 return memory == access.memory || (input && memories_[static_cast<std::size_t>(memory)].input);
             });
         }
+    }
+
+    void in_memory(int i, std::vector<Entry>& table) {
+        const Statement& one = at(i);
+        const std::size_t place = table.size() - first_;
+        for (std::size_t k = 0; k < one.accesses.size(); ++k) table.push_back({i, static_cast<int>(k)});
+        forget(i);
+        if (one.expression == nullptr) {
+            std::string text = one.block.text;
+            for (std::size_t at = 0; (at = text.find('$', at)) != std::string::npos;)
+                text.replace(at, 2, format("p[%zu]", place + static_cast<std::size_t>(text[at + 1] - '0')));
+            text_ += "  {\n" + text + "  }\n";
+            return;
+        }
+        const char* const type = type_of(*one.expression);
+        std::string arguments;
+        text_ += format("  {\n%s* const a0 = p[%zu];\n", type, place);
+        for (std::size_t k = 1; k < one.accesses.size(); ++k) {
+            text_ += format("const %s* const a%zu = p[%zu];\n", type, k, place + k);
+            arguments +=
+                format("%sa%zu[i * %lld]", k > 1 ? ", " : "", k, static_cast<long long>(one.accesses[k].stride));
+        }
+        text_ +=
+            format("LOOP for (int i = 0; i < %d; ++i) a0[i * %lld] = %s;\n  }\n", one.count,
+                   static_cast<long long>(one.accesses[0].stride), functions_.call(one, std::move(arguments)).c_str());
     }
 
     void elements(int i, std::vector<Entry>& table) {
@@ -138,7 +164,7 @@ bool lie_side_by_side(const std::vector<Statement>& statements) {
     constexpr int kGroup = 4;
     std::int64_t all = 0, grouped = 0;
     for (const Statement& one : statements) {
-        if (one.expression == nullptr) continue;
+        if (!one.by_elements()) continue;
         all += one.count;
         if (one.count >= kGroup) grouped += one.count;
     }
@@ -151,6 +177,8 @@ Text write(std::vector<Statement> statements, const std::vector<MemoryUse>& memo
     Text made;
     const std::vector<Chunk> chunks = chunks_of(statements);
     made.side_by_side = lie_side_by_side(statements);
+    made.loops =
+        std::ranges::any_of(statements, [](const Statement& one) { return !one.is_call() && !one.by_elements(); });
     const std::vector<Span> spans = spans_of(statements, chunks, memories.size());
     Functions functions;
     std::vector<std::string> bodies;

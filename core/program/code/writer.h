@@ -4,13 +4,15 @@
 // What is written is a function `run(p, n, call)`. `p` is a table of pointers, to operands and to calls that stay as
 // they are; it is read from front to back. Calls over a few elements whose loops are expressions (Note [Loops as
 // expressions]) become statements on single elements: what one call makes and another reads is a variable, and memory
-// that nothing else reads is not written at all. Longer and other calls are called.
+// that nothing else reads is not written at all. Over more elements they become loops, and calls that have a block of C
+// (Note [Calls as C]) that block: these work in memory. Others are called.
 //
 // Calls are cut into chunks. Chunks that come out as the same text, one behind the other, are one loop; how often it
 // runs is in `n`. So neither the text nor the time to compile it grows with how often a step repeats itself, and there
 // are no addresses in the text.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,9 +28,17 @@ struct Access {
 };
 
 struct Statement {
-    const kernels::Expression* expression = nullptr;  // null: the call itself
+    const kernels::Expression* expression = nullptr;
+    kernels::CBlock block{};  // without an expression. None: the call itself
+    bool in_memory = false;   // the expression as a loop
     kernels::Number numbers[3]{};
     int count = 0;
+    bool is_call() const { return expression == nullptr && block.text.empty(); }
+    bool by_elements() const { return expression && !in_memory; }
+    std::optional<bool> wide() const {
+        if (expression) return expression->wide;
+        return block.text.empty() ? std::nullopt : std::optional(block.wide);
+    }
     std::vector<Access> accesses{};  // in the order of the call's operands
 };
 
@@ -48,11 +58,12 @@ struct Text {
     std::vector<long> repeats;
     int folded = 0;             // statements on elements that stand for all
     bool side_by_side = false;  // most of these elements lie in groups that a vector may hold
+    bool loops = false;         // there are loops over elements
     bool vectors = false;       // it is loops over many elements
     bool fused = false;         // a product and a sum may be rounded at once
 };
 
-inline constexpr int kFewElements = 16;
+inline constexpr int kFewElements = 16, kManyElements = 1024;  // beyond which a call costs little
 
 // Empty source: nothing would be gained.
 Text write(std::vector<Statement> statements, const std::vector<MemoryUse>& memories);
