@@ -108,14 +108,15 @@ thread_local constinit DeadNodes* dead_nodes __attribute__((tls_model("initial-e
     return own;
 }
 
-}  // namespace
-
-[[gnu::hot]] void let_go(Node* node) {
+// Takes back one reference. The last one waits for the outermost death.
+inline void let_go(Node* node) {
     if (node->references == 1)
         (dead_nodes ? *dead_nodes : first_dead_nodes()).waiting.push_back(node);
     else
         --node->references;
 }
+
+}  // namespace
 
 Deferred::~Deferred() {
     for (std::uint32_t i = 0; i < out.count; ++i)

@@ -193,6 +193,5 @@ extern void (*kept_node_died)(Node* self);  // set by core/program
 // queue (one for each thread) instead of releasing them itself; the outermost death empties the queue. Python code run
 // by a death (weak references, __del__) may start another death, which finds the queue busy and only adds to it.
 void drain_dead_nodes();
-void let_go(Node* node);  // takes back one reference; the last one waits for the outermost death
 
 }  // namespace clew

@@ -79,11 +79,12 @@ void Run::discover() {
         const std::uint32_t at = stack.back();
         Node* node = entries_[at].node;
         stack.pop_back();
+        Node* const* children = node->edge_room();
+        std::uint32_t count = node->edge_count;
         if (node->has(Node::kDeferred)) [[unlikely]]
-            defer(at);
-        const Edges edges = edges_of(at);
-        for (std::uint32_t i = 0; i < edges.count; ++i) {
-            Node* child = edges.nodes[i];
+            if (const Deferred* const below = defer(at)) children = below->out.nodes, count = below->out.count;
+        for (std::uint32_t i = 0; i < count; ++i) {
+            Node* child = children[i];
             if (child == nullptr) continue;
             if (child->sequence > node->sequence && !child->has(Node::kAccumulate)) [[unlikely]]
                 fail_age(*node, *child);
@@ -146,16 +147,14 @@ std::uint32_t Run::pop() {
     return index;
 }
 
-void Run::send(std::uint32_t from, std::span<Tensor> results) {
-    const Node& node = *entries_[from].node;
-    const Edges edges = edges_of(from);
-    for (std::uint32_t i = 0; i < edges.count; ++i) {
-        Node* child = edges.nodes[i];
+void Run::send(Node& node, std::span<Tensor> results) {
+    for (std::uint32_t i = 0; i < node.edge_count; ++i) {
+        Node* child = node.edge_room()[i];
         if (child == nullptr) continue;
         const std::uint32_t index = find(child) - 1;
         Entry& entry = entries_[index];
         if (results[i] && (entry.needed || entry.capture >= 0)) {
-            const std::uint32_t output = edges.indices[i];
+            const std::uint32_t output = node.edge_indices()[i];
             fit_gradient(results[i], *child->outputs()[output].layout, child->output_dtypes()[output],
                          node.kind->node_name, static_cast<int>(i));
             add_gradient(entry.output(output), std::move(results[i]));
@@ -167,7 +166,7 @@ void Run::send(std::uint32_t from, std::span<Tensor> results) {
 std::uint64_t Run::wants(Node& node) {
     std::uint64_t wants = 0;
     for (std::uint32_t i = 0; i < node.edge_count; ++i) {
-        Node* child = node.edge_nodes()[i];
+        Node* child = node.edge_room()[i];
         if (child == nullptr) continue;
         const Entry& entry = entries_[find(child) - 1];
         if (entry.needed || entry.capture >= 0) wants |= std::uint64_t{1} << std::min<std::uint32_t>(i, 63);
@@ -176,15 +175,16 @@ std::uint64_t Run::wants(Node& node) {
 }
 
 void Run::evaluate(std::uint32_t index, BackwardStep* seen) {
+    if (entries_[index].deferred >= 0) [[unlikely]]
+        return evaluate_whole(index);
     Node& node = *entries_[index].node;
     const RuleGuard guard(node);
     constexpr int kInline = 6;
     Tensor few_in[kInline], few_out[kInline];
     std::vector<Tensor> many_in, many_out;
-    const std::uint32_t edges = edges_of(index).count;
-    std::span<Tensor> incoming(few_in, node.output_count), results(few_out, edges);
+    std::span<Tensor> incoming(few_in, node.output_count), results(few_out, node.edge_count);
     if (node.output_count > kInline) incoming = (many_in.resize(node.output_count), many_in);
-    if (edges > kInline) results = (many_out.resize(edges), many_out);
+    if (node.edge_count > kInline) results = (many_out.resize(node.edge_count), many_out);
     const bool needed = entries_[index].needed;
     const std::int32_t capture = entries_[index].capture;
     {
@@ -213,24 +213,17 @@ void Run::evaluate(std::uint32_t index, BackwardStep* seen) {
         const bool hooks_after = node.extras && !node.extras->post_hooks.empty();
         const bool watched = mode(kAnomaly);
         if (hooks_after || watched || seen) shown.assign(incoming.begin(), incoming.end());
-        if (entries_[index].deferred >= 0) [[unlikely]] {
-            take_sums(index, results);
-            deferred_[static_cast<std::size_t>(entries_[index].deferred)]->run(node, incoming, results,
-                                                                               result_.release);
-            return put_sums(index, results, true);
-        } else if (!deferred_.empty() && run_from_head(node, incoming[0])) [[unlikely]] {
+        if (!deferred_.empty() && run_from_head(node, incoming[0])) [[unlikely]]
             return;
-        } else {
-            BackwardCall call{&node, incoming, results, wants(node)};
-            if (!node.has(Node::kCut)) call_rule(call);
-            if (hooks_after) run_post_hooks(node, results, shown);
-            if (watched) watch_.look_at(node, results, shown);
-            if (!request_.keep_graph && !node.has(Node::kSpared)) release_saved(node, result_.release);
-        }
+        BackwardCall call{&node, incoming, results, wants(node)};
+        if (!node.has(Node::kCut)) call_rule(call);
+        if (hooks_after) run_post_hooks(node, results, shown);
+        if (watched) watch_.look_at(node, results, shown);
+        if (!request_.keep_graph && !node.has(Node::kSpared)) release_saved(node, result_.release);
         if (seen) *seen = {NodeRef(&node), std::move(shown), {results.begin(), results.end()}};
     }
     for (Tensor& gradient : incoming) gradient = Tensor();
-    send(index, results);
+    send(node, results);
 }
 
 void Run::start() {

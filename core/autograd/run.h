@@ -99,22 +99,8 @@ private:
     std::uint32_t find(Node* node);  // index + 1; 0: not seen
     std::uint32_t visit(Node* node);
     void use_map();
-    // The edges of a node, or of all that waits below it.
-    struct Edges {
-        Node* const* nodes;
-        const std::uint16_t* indices;
-        std::uint32_t count;
-    };
-    Edges edges_of(std::uint32_t index) const {
-        const Entry& entry = entries_[index];
-        if (entry.deferred >= 0) [[unlikely]]
-            return edges_of(*deferred_[static_cast<std::size_t>(entry.deferred)]);
-        Node& node = *entry.node;
-        return {node.edge_room(), node.edge_indices(), node.edge_count};
-    }
-    static Edges edges_of(Deferred& below) { return {below.out.nodes, below.out.indices, below.out.count}; }
     static bool can_run_deferred(const BackwardRequest& request);
-    void defer(std::uint32_t index);
+    Deferred* defer(std::uint32_t index);  // null: its nodes are made
     void seed_roots();
     void discover();
     void select_paths();
@@ -128,9 +114,10 @@ private:
     void arrived(std::uint32_t index) {
         if (--entries_[index].waiting == 0) push(index);
     }
-    void send(std::uint32_t from, std::span<Tensor> results);
-    void take_sums(std::uint32_t from, std::span<Tensor> sums);
-    void put_sums(std::uint32_t from, std::span<Tensor> sums, bool arrive);
+    void send(Node& node, std::span<Tensor> results);
+    void evaluate_whole(std::uint32_t index);
+    void take_sums(const Deferred& below, std::span<Tensor> sums);
+    void put_sums(const Deferred& below, std::span<Tensor> sums, bool arrive);
     bool run_from_head(Node& node, const Tensor& gradient);
 
     const BackwardRequest& request_;

@@ -218,7 +218,9 @@ void set_released(Node& node, const Ref<Release>& record) {
     node.released = record.get();
 }
 
-bool free_slots(std::span<SavedSlot> slots) {
+namespace {
+
+[[gnu::always_inline]] inline bool free_all(std::span<SavedSlot> slots) {
     bool any = false;
     for (SavedSlot& slot : slots) {
         if (slot.state == SlotState::Held) {
@@ -241,8 +243,12 @@ bool free_slots(std::span<SavedSlot> slots) {
     return any;
 }
 
+}  // namespace
+
+bool free_slots(std::span<SavedSlot> slots) { return free_all(slots); }
+
 void release_saved(Node& node, const Ref<Release>& record) {
-    const bool any = free_slots({node.slots(), node.slot_count});
+    const bool any = free_all({node.slots(), node.slot_count});
     if (node.extras && node.extras->inner) {
         // CopySlices: what the in-place operation saved is its wrapped node's.
         release_saved(*node.extras->inner, record);
