@@ -49,22 +49,30 @@ bool GraphGradient::run(const GraphWay& way, const Tensor& gradient, std::span<T
     return true;
 }
 
-std::int64_t GraphGradient::bytes() const { return bytes_of(first_.program()) + bytes_of(adding_.program()); }
+std::int64_t GraphGradient::bytes() const {
+    std::int64_t sum = 0;
+    for (const RecordedGradient* const one : {&first_, &adding_})
+        if (one->program()) sum += bytes_of(*one->program());
+    return sum;
+}
 
 std::vector<std::string> GraphGradient::code() const {
-    std::vector<std::string> lines = code_of(first_.program());
-    std::ranges::move(code_of(adding_.program()), std::back_inserter(lines));
+    std::vector<std::string> lines;
+    for (const RecordedGradient* const one : {&first_, &adding_})
+        if (one->program()) std::ranges::move(code_of(*one->program()), std::back_inserter(lines));
     return lines;
 }
 
 void RecordedGradient::compile_as(const Program& other) {
-    program_.coded = other.coded;
-    program_.fused = other.fused;
+    if (!program_) return;
+    program_->coded = other.coded;
+    program_->fused = other.fused;
 }
 
 bool RecordedGradient::run(const GraphWay& way, const Tensor& gradient, std::span<Tensor> sums) {
     if (state_ == State::Unseen) return record(way, gradient, sums);
-    if (state_ == State::Refused || !fits(way, gradient, sums)) return false;
+    if (state_ == State::Refused) program_.reset();
+    if (!program_ || !fits(way, gradient, sums)) return false;
     replay(way, gradient, sums);
     return true;
 }
@@ -76,7 +84,7 @@ bool RecordedGradient::record(const GraphWay& way, const Tensor& gradient, std::
     state_ = State::Refused;
     if (Recorder::at_work()) return false;
     std::vector<Tensor> gradients(sums.size()), given, arguments{gradient};
-    Recorder recorder(program_);
+    Recorder recorder(*program_);
     recorder.begin();
     run_nodes(way, gradient, gradients);
     way.below.fit(gradients);
@@ -96,7 +104,7 @@ bool RecordedGradient::record(const GraphWay& way, const Tensor& gradient, std::
     if (adds_) arguments.insert(arguments.end(), sums.begin(), sums.end());
     recorder.end_call(alike, given, arguments, {}, {});
     if (alike && is_plain() && find_sources(way, gradient, sums) && gives_only_its_own()) state_ = State::Recorded;
-    for (Input& input : program_.inputs) input.tensor = Tensor();
+    for (Input& input : program_->inputs) input.tensor = Tensor();
     arguments.clear();
     if (adds_)
         BelowRoot::add(gradients, sums);
@@ -107,14 +115,14 @@ bool RecordedGradient::record(const GraphWay& way, const Tensor& gradient, std::
 
 // Nothing but kernels on what it is given, and results of its own.
 bool RecordedGradient::is_plain() const {
-    if (!program_.finished || !program_.outcome || !program_.reads.empty() || !program_.grads.empty() ||
-        !program_.leaves.empty() || !program_.once.empty() || !program_.held.empty() ||
-        !program_.outcome->nodes.empty())
+    if (!program_->finished || !program_->outcome || !program_->reads.empty() || !program_->grads.empty() ||
+        !program_->leaves.empty() || !program_->once.empty() || !program_->held.empty() ||
+        !program_->outcome->nodes.empty())
         return false;
-    const auto writes_input = [&](const KeptWrite& one) { return program_.memory_of(one.reg).input >= 0; };
-    for (const Step& step : program_.steps)
+    const auto writes_input = [&](const KeptWrite& one) { return program_->memory_of(one.reg).input >= 0; };
+    for (const Step& step : program_->steps)
         if (step.generator || (!adds_ && std::ranges::any_of(step.writes, writes_input))) return false;
-    return std::ranges::none_of(program_.inputs, [](const Input& one) { return one.grad_of; });
+    return std::ranges::none_of(program_->inputs, [](const Input& one) { return one.grad_of; });
 }
 
 std::optional<RecordedGradient::Source> RecordedGradient::source_of(const Tensor& input, const GraphWay& way,
@@ -135,16 +143,16 @@ bool RecordedGradient::find_sources(const GraphWay& way, const Tensor& gradient,
     // A number may be another one in each call.
     for (std::size_t i = 0; i < way.below.slots_in_all(way.root); ++i)
         if (way.below.slot(way.root, i).wrapped_number) return false;
-    for (const Input& input : program_.inputs) {
+    for (const Input& input : program_->inputs) {
         const std::optional<Source> source = source_of(input.tensor, way, gradient, sums);
         if (!source) return false;
         sources_.push_back(*source);
     }
     const auto writes_another = [&](const KeptWrite& one) {
-        const int input = program_.memory_of(one.reg).input;
+        const int input = program_->memory_of(one.reg).input;
         return input >= 0 && sources_[static_cast<std::size_t>(input)].kind != Source::Kind::Sum;
     };
-    return std::ranges::none_of(program_.steps,
+    return std::ranges::none_of(program_->steps,
                                 [&](const Step& step) { return std::ranges::any_of(step.writes, writes_another); });
 }
 
@@ -153,9 +161,9 @@ bool RecordedGradient::gives_only_its_own() const {
     const auto is_gradient = [&](int input) {
         return sources_[static_cast<std::size_t>(input)].kind == Source::Kind::Gradient;
     };
-    return std::ranges::all_of(program_.outcome->results, [&](const ResultOutline& one) {
+    return std::ranges::all_of(program_->outcome->results, [&](const ResultOutline& one) {
         if (one.input >= 0) return is_gradient(one.input) && !one.base_of_input;
-        const int input = program_.memory_of(one.reg).input;
+        const int input = program_->memory_of(one.reg).input;
         return input < 0 || is_gradient(input);
     });
 }
@@ -192,20 +200,20 @@ void RecordedGradient::replay(const GraphWay& way, const Tensor& gradient, std::
             places[i] = place_of(source.kind == Source::Kind::Sum ? sums[source.index] : gradient);
         }
     }
-    if (replay_bare(program_, places)) return;
+    if (replay_bare(*program_, places)) return;
     struct Bound {
         std::vector<Input>& inputs;
         ~Bound() {
             for (Input& input : inputs) input.tensor = Tensor();
         }
-    } const bound{program_.inputs};
+    } const bound{program_->inputs};
     for (std::size_t i = 0; i < sources_.size(); ++i)
         if (const Source& source = sources_[i]; source.kind != Source::Kind::Slot)
-            program_.inputs[i].tensor = source.kind == Source::Kind::Sum ? sums[source.index] : gradient;
-    std::vector<Tensor> given = replay_at(program_, places);
+            program_->inputs[i].tensor = source.kind == Source::Kind::Sum ? sums[source.index] : gradient;
+    std::vector<Tensor> given = replay_at(*program_, places);
     for (std::size_t i = 0; i < sums.size(); ++i)
         if (given_[i] >= 0)
-            sums[i] = given[static_cast<std::size_t>(program_.outcome->given[static_cast<std::size_t>(given_[i])])];
+            sums[i] = given[static_cast<std::size_t>(program_->outcome->given[static_cast<std::size_t>(given_[i])])];
 }
 
 }  // namespace clew

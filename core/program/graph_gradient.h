@@ -1,5 +1,6 @@
 // The gradient of a whole graph of a compiled call, recorded once and replayed: Note [Deferred graphs].
 #pragma once
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -27,7 +28,7 @@ public:
     // `sums` has one place for each edge that leaves the graph. False: nothing is computed.
     bool run(const GraphWay& way, const Tensor& gradient, std::span<Tensor> sums);
     void compile_as(const Program& other);
-    const Program& program() const { return program_; }
+    const Program* program() const { return program_.get(); }  // null: there will be none
 
 private:
     enum class State : std::uint8_t { Unseen, Recorded, Refused };
@@ -45,12 +46,12 @@ private:
     bool gives_only_its_own() const;
     bool fits(const GraphWay& way, const Tensor& gradient, std::span<const Tensor> sums) const;
     void replay(const GraphWay& way, const Tensor& gradient, std::span<Tensor> sums);
-    const KeptRegister& register_of(std::size_t input) const { return program_.of(program_.inputs[input].reg); }
+    const KeptRegister& register_of(std::size_t input) const { return program_->of(program_->inputs[input].reg); }
 
     const bool adds_;
     State state_ = State::Unseen;
-    Program program_{};
-    std::vector<Source> sources_{};  // of each input of the program
+    std::unique_ptr<Program> program_ = std::make_unique<Program>();  // null once it is refused
+    std::vector<Source> sources_{};                                   // of each input of the program
     // For each edge, if the gradients are new tensors:
     std::vector<int> given_{};                             // what the program gives; -1: nothing
     std::vector<std::pair<LayoutRef, DType>> expected_{};  // to what it is summed and cast

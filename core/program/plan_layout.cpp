@@ -135,6 +135,11 @@ void Planner::order(Plan& plan) {
         for (int k = 0; k < run.inputs + run.outputs; ++k)
             if (const int reg = slice_.registers[static_cast<std::size_t>(run.first + k)]; reg >= 0)
                 last[static_cast<std::size_t>(program_.of(reg).memory)] = static_cast<int>(i);
+        // A call may do what one of an earlier step did (Note [Joined calls]).
+        for (const Call& call : noted_[i].calls)
+            for (const Reference& one : call.references)
+                if (const auto memory = static_cast<std::size_t>(one.memory); call.runs && memory < last.size())
+                    last[memory] = static_cast<int>(i);
     }
     ByPosition let_go(noted_.size(), last.size());
     for (std::size_t i = 0; i < last.size(); ++i)
