@@ -11,7 +11,7 @@
 namespace clew::code {
 namespace {
 
-constexpr std::int64_t kWorthIt = 200'000;  // calls in all that a plan has made: some milliseconds
+constexpr std::int64_t kWorthIt = 60'000;  // calls in all that a plan has made: some milliseconds
 constexpr std::int64_t kLeastRuns = 8;
 
 std::string wish() {
