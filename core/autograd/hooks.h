@@ -1,9 +1,7 @@
 // What few nodes have: hooks, Python attributes, the body of a Python node, the inner node of CopySlices.
 #pragma once
-#include <memory>
 #include <vector>
 
-#include "core/autograd/deferred.h"
 #include "core/autograd/node.h"
 
 namespace clew {

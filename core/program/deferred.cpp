@@ -159,8 +159,7 @@ void BelowRoot::release_all(Node& root, const Ref<Release>& record) {
     for (const NodeRef& node : made_) release_saved(*node, record);
     if (!waits_) return;
     released_ = record;
-    std::size_t at = 0;
-    for (int i = count() - 1; i >= 0; --i) at += outline(i).slots.size();
+    std::size_t at = slots.size();
     for (int i = count() - 1; i >= 0; --i) {
         at -= outline(i).slots.size();
         if (free_slots(slots.subspan(at, outline(i).slots.size()))) ++graph_counters.nodes_freed_by_backward;

@@ -80,7 +80,8 @@ struct Plan {
     StorageRef kept_arena;
     StorageRef constants;      // what calls made that have run once
     std::vector<char> direct;  // as in Slice
-    bool bare = false;         // nothing but calls, on inputs, which are written where they lie, and on the arena
+    // Nothing but calls that can't fail, on inputs, which are written where they lie, and on the arena.
+    bool bare = false;
     // Where the operands lie of calls that code may take over, call by call.
     struct Located {
         static constexpr int kArena = -1, kFixed = -2;

@@ -159,8 +159,8 @@ bool Planner::is_bare(const Plan& plan) const {
     bool lies = true;
     for (std::size_t i = 0; i < program_.memories.size(); ++i)
         lies = lies && (!slice_.written[i] || program_.memories[i].input < 0 || plan.direct[i]);
-    return lies && std::ranges::all_of(plan.order, is_short_call) && plan.taken.empty() && plan.renewed.empty() &&
-           plan.looking.empty() && plan.passing.empty() && plan.saved.empty();
+    return lies && last_failing_ < 0 && std::ranges::all_of(plan.order, is_short_call) && plan.taken.empty() &&
+           plan.renewed.empty() && plan.looking.empty() && plan.passing.empty() && plan.saved.empty();
 }
 
 // Memory that captured steps make. A step that gives a view of other memory that is made by a step has to run as it is.
