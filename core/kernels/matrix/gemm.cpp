@@ -22,9 +22,10 @@ using Index = std::int64_t;
 template <class T>
 void small_products(const Products<T>& p) {
     const SmallGemm<T> product = small_gemm().of<T>();
+    const SmallGemmShape shape = shape_of(p);
     const Index grain = (1 << 18) / (p.m * p.n * p.k + 64);
     parallel_for(p.count, grain, [&](Index begin, Index end) {
-        for (Index i = begin; i < end; ++i) product(p.m, p.n, p.k, p.a[i], p.b[i], p.out[i], p.alpha, p.beta);
+        for (Index i = begin; i < end; ++i) product(shape, p.out[i].data, p.a[i].data, p.b[i].data, p.alpha, p.beta);
     });
 }
 

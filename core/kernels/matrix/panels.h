@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "core/kernels/isa.h"
-#include "core/kernels/matrix/small_gemm.h"
+#include "core/kernels/matrix/matrix.h"
 
 namespace clew::kernels {
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/kernels/matrix/matrix.h"
+#include "core/kernels/matrix/small_gemm.h"
 #include "core/kernels/view.h"
 
 namespace clew::kernels {
@@ -29,6 +30,14 @@ struct Products {  // out[i] (m x n) = alpha * a[i] @ b[i] + beta * out[i]
         return {count, n, m, k, b.transposed(), a.transposed(), out.transposed(), alpha, beta};
     }
 };
+
+template <class T>
+SmallGemmShape shape_of(const Products<T>& p) {
+    const auto strides = [](const auto& matrix) {
+        return SmallGemmShape::Strides{matrix.row_stride, matrix.column_stride};
+    };
+    return {p.m, p.n, p.k, strides(p.a.first), strides(p.b.first), strides(p.out.first)};
+}
 
 // Note [When packing pays]
 // Measured on Zen 5. Where b's columns lie side by side, packing pays once there are many rows and a panel of b no

@@ -1,16 +1,24 @@
 // Products of small matrices, where packing costs more than multiplying.
 #pragma once
-#include <cstdint>
+#include <stdint.h>
 
 #include "core/kernels/isa.h"
-#include "core/kernels/matrix/matrix.h"
 
 namespace clew::kernels {
 
+struct SmallGemmShape {
+    struct Strides {  // in elements
+        int64_t row, column;
+    };
+    int64_t m, n, k;
+    Strides a, b, out;
+};
+// The sum of one row with more terms is made in parts.
+inline constexpr int64_t kShortSum = 64;
+
 // out = alpha * a @ b + beta * out
 template <class T>
-using SmallGemm = void (*)(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b,
-                           Matrix<T> out, T alpha, T beta);
+using SmallGemm = void (*)(const SmallGemmShape& shape, T* out, const T* a, const T* b, T alpha, T beta);
 
 struct SmallGemmTable {
     SmallGemm<float> float32;

@@ -19,14 +19,8 @@ template <class T>
 void SmallProduct::set(const View& out, const View& a, const View& b, Number alpha, Number beta) {
     const Products<T> p = products_of<T>(out, a, b, alpha, beta);
     if (is_thin(p) || !is_small(p)) return;
-    const auto strides = [](const auto& matrix) { return Strides{matrix.row_stride, matrix.column_stride}; };
     is_double_ = sizeof(T) == sizeof(double);
-    m_ = p.m;
-    n_ = p.n;
-    k_ = p.k;
-    out_ = strides(p.out.first);
-    a_ = strides(p.a.first);
-    b_ = strides(p.b.first);
+    shape_ = shape_of(p);
     alpha_ = alpha.real;
     beta_ = beta.real;
 }
@@ -34,8 +28,7 @@ void SmallProduct::set(const View& out, const View& a, const View& b, Number alp
 template <class T>
 void SmallProduct::run_as(void* out, const void* a, const void* b) const {
     CLEW_ASSERT_FRAME();
-    small_gemm().of<T>()(m_, n_, k_, {static_cast<const T*>(a), a_.row, a_.column},
-                         {static_cast<const T*>(b), b_.row, b_.column}, {static_cast<T*>(out), out_.row, out_.column},
+    small_gemm().of<T>()(shape_, static_cast<T*>(out), static_cast<const T*>(a), static_cast<const T*>(b),
                          static_cast<T>(alpha_), static_cast<T>(beta_));
 }
 template void SmallProduct::run_as<float>(void*, const void*, const void*) const;
@@ -43,19 +36,20 @@ template void SmallProduct::run_as<double>(void*, const void*, const void*) cons
 
 // The loops of Note [Small matrix products] in short: an element's sum starts at zero and runs over k in order.
 CBlock SmallProduct::block() const {
-    constexpr std::int64_t kMostWork = 4096, kMostTerms = 64;  // longer sums may be made part by part
+    constexpr std::int64_t kMostWork = 4096;
+    const auto [m, n, k, a, b, out] = shape_;
     const bool plain = alpha_ == 1 && (beta_ == 0 || beta_ == 1);
-    if (m_ * n_ * k_ > kMostWork || k_ > kMostTerms || k_ == 0 || !plain) return {};
+    if (m * n * k > kMostWork || k > kShortSum || k == 0 || !plain) return {};
     const char* const type = is_double_ ? "double" : "float";
     const auto number = [](std::int64_t value) { return static_cast<long long>(value); };
     std::string text = format("const %s *a = $1, *b = $2;\n%s* __restrict o = $0;\n", type, type);
-    text += format("for (int i = 0; i < %lld; ++i) {\n%s s[%lld];\n", number(m_), type, number(n_));
-    text += format("for (int j = 0; j < %lld; ++j) s[j] = 0;\n", number(n_));
-    text += format("for (int q = 0; q < %lld; ++q)\nfor (int j = 0; j < %lld; ++j)\n", number(k_), number(n_));
+    text += format("for (int i = 0; i < %lld; ++i) {\n%s s[%lld];\n", number(m), type, number(n));
+    text += format("for (int j = 0; j < %lld; ++j) s[j] = 0;\n", number(n));
+    text += format("for (int q = 0; q < %lld; ++q)\nfor (int j = 0; j < %lld; ++j)\n", number(k), number(n));
     text += format("s[j] = FMA%d(b[q * %lld + j * %lld], a[i * %lld + q * %lld], s[j]);\n", is_double_ ? 64 : 32,
-                   number(b_.row), number(b_.column), number(a_.row), number(a_.column));
-    text += format("for (int j = 0; j < %lld; ++j) o[i * %lld + j * %lld] %s s[j];\n}\n", number(n_), number(out_.row),
-                   number(out_.column), beta_ == 0 ? "=" : "+=");
+                   number(b.row), number(b.column), number(a.row), number(a.column));
+    text += format("for (int j = 0; j < %lld; ++j) o[i * %lld + j * %lld] %s s[j];\n}\n", number(n), number(out.row),
+                   number(out.column), beta_ == 0 ? "=" : "+=");
     return {text, is_double_};
 }
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "core/kernels/capture.h"
-#include "core/kernels/matrix/matrix.h"
+#include "core/kernels/matrix/small_gemm.h"
 #include "core/kernels/view.h"
 
 namespace clew::kernels {
@@ -12,7 +12,7 @@ class SmallProduct {
 public:
     // As gemm(); it is none where gemm() would go another way than Note [Small matrix products].
     SmallProduct(const View& out, const View& a, const View& b, Number alpha, Number beta);
-    explicit operator bool() const { return m_ > 0; }
+    explicit operator bool() const { return shape_.m > 0; }
     void run(void* out, const void* a, const void* b) const {
         is_double_ ? run_as<double>(out, a, b) : run_as<float>(out, a, b);
     }
@@ -20,17 +20,13 @@ public:
     CBlock block() const;
 
 private:
-    struct Strides {
-        std::int64_t row, column;
-    };
     template <class T>
     void set(const View& out, const View& a, const View& b, Number alpha, Number beta);
     template <class T>
     void run_as(void* out, const void* a, const void* b) const;
 
     bool is_double_ = false;
-    std::int64_t m_ = 0, n_ = 0, k_ = 0;
-    Strides out_{}, a_{}, b_{};
+    SmallGemmShape shape_{};
     double alpha_ = 1, beta_ = 0;
 };
 
