@@ -15,8 +15,6 @@
 namespace clew::bind {
 namespace {
 
-constexpr std::int32_t kUnit = 2;  // bytes of an opcode and its argument
-
 enum class Flow { On, Branch, Jump, End };
 
 Flow flow_of(int opcode) {
@@ -103,12 +101,6 @@ CodeTable::CodeTable(PyCodeObject* code) : stack_size_(code->co_stacksize) {
 #endif
     if (disputed_)  // an instruction that we misread
         for (Instruction& one : instructions_) one.depth = -1;
-}
-
-const Instruction* CodeTable::at(std::int32_t offset) const {
-    const auto unit = static_cast<std::size_t>(offset / kUnit);
-    if (offset < 0 || unit >= places_.size() || places_[unit] < 0) return nullptr;
-    return &instructions_[static_cast<std::size_t>(places_[unit])];
 }
 
 void CodeTable::decode(const unsigned char* bytes, std::int32_t size) {

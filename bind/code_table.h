@@ -21,10 +21,16 @@ struct Instruction {
 class CodeTable {
 public:
     explicit CodeTable(PyCodeObject* code);
-    const Instruction* at(std::int32_t offset) const;  // null if none begins there
+    const Instruction* at(std::int32_t offset) const {  // null if none begins there
+        const auto unit = static_cast<std::size_t>(offset / kUnit);
+        if (offset < 0 || unit >= places_.size() || places_[unit] < 0) return nullptr;
+        return &instructions_[static_cast<std::size_t>(places_[unit])];
+    }
     const Instruction* end() const { return instructions_.data() + instructions_.size(); }
 
 private:
+    static constexpr std::int32_t kUnit = 2;  // bytes of an opcode and its argument
+
     void decode(const unsigned char* bytes, std::int32_t size);
     void find_handlers(PyObject* table);
     void follow();

@@ -54,6 +54,7 @@ void Tracer::use(PyObject* operand) {
 }
 
 FollowedNumber* Tracer::followed(PyObject* object) {
+    if (numbers.empty()) return nullptr;
     const auto found = numbers.find(object);
     if (found == numbers.end() || found->second.used || found->second.is_option()) return nullptr;
     return &found->second;
@@ -86,6 +87,7 @@ void Tracer::truth(PyObject* object) {
 }
 
 void Tracer::arithmetic(PyObject* left, PyObject* right, int operation) {
+    if (is_exact_tensor(left) && is_exact_tensor(right)) return;
     static constexpr int kKnown[] = {NB_ADD,         NB_SUBTRACT,         NB_MULTIPLY,         NB_TRUE_DIVIDE,
                                      NB_INPLACE_ADD, NB_INPLACE_SUBTRACT, NB_INPLACE_MULTIPLY, NB_INPLACE_TRUE_DIVIDE};
     if (std::ranges::find(kKnown, operation) != std::end(kKnown))

@@ -5,22 +5,23 @@
 
 #include "bind/errors.h"
 
-namespace nb = nanobind;
-
 namespace clew::bind {
 namespace {
 
-int trace(PyObject* self, PyFrameObject* frame, int what, PyObject*) {
-    auto& tracer = *static_cast<Tracer*>(PyCapsule_GetPointer(self, nullptr));
+Tracer* at_work = nullptr;  // one call is recorded at a time
+
+int trace(PyObject*, PyFrameObject* frame, int what, PyObject*) {
+    Tracer& tracer = *at_work;
     if (tracer.cause) return 0;
     return guarded(
         [&] {
-            if (what == PyTrace_CALL) {
+            if (what == PyTrace_OPCODE) {
+                tracer.instruction(frame->f_frame);
+            } else if (what == PyTrace_CALL) {
                 frame->f_trace_opcodes = 1;
                 frame->f_trace_lines = 0;
                 tracer.enter(frame->f_frame);
             }
-            if (what == PyTrace_OPCODE) tracer.instruction(frame->f_frame);
             return 0;
         },
         -1);
@@ -35,12 +36,14 @@ bool Tracer::others_trace() {
 
 void Tracer::start() {
     on_ = true;
-    const nb::object self = nb::capsule(this);
-    PyEval_SetTrace(trace, self.ptr());
+    at_work = this;
+    PyEval_SetTrace(trace, nullptr);
 }
 
 void Tracer::stop() {
-    if (std::exchange(on_, false)) PyEval_SetTrace(nullptr, nullptr);
+    if (!std::exchange(on_, false)) return;
+    PyEval_SetTrace(nullptr, nullptr);
+    at_work = nullptr;
 }
 
 }  // namespace clew::bind

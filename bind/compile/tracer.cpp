@@ -74,6 +74,7 @@ void Tracer::count_witnesses() {
 // Reading a clock takes as long as looking. Of a long call, one in so many instructions stands for the others.
 void Tracer::instruction(_PyInterpreterFrame* frame) {
     constexpr std::uint32_t kAll = 256, kOneIn = 64;
+    if (kTellsOfPrefixOnly && Watch::only_moves_as(*instruction_at(frame)) && !waits()) return;
     const bool all = instructions_++ < kAll;
     if (!all && instructions_ % kOneIn) return look_at(frame);
     const Stopwatch watch;
@@ -84,13 +85,15 @@ void Tracer::instruction(_PyInterpreterFrame* frame) {
 void Tracer::look_at(_PyInterpreterFrame* frame) {
     PyCodeObject* const code = code_of(frame);
     const CodeTable& table = table_of(code);
-    const Instruction* at = table.at(instruction_of(frame, code));
+    const Instruction *const first = table.at(instruction_of(frame, code)), *at = first;
     if (kTellsOfPrefixOnly)
         while (at && at->opcode == EXTENDED_ARG) ++at;
     if (at == nullptr || at->depth < 0) return stay_eager("runs code that can't be read");
     if (at->opcode == EXTENDED_ARG) return;
-    const bool waits = reading_ || handed_on_ || stepping_ || question_.frame;  // for what the last instruction gave
-    if (!waits && Watch::only_moves(at->opcode)) return;
+    if (Watch::only_moves(at->opcode)) {
+        if (at == first) Watch::note_as(*instruction_at(frame));
+        if (!waits()) return;
+    }
     code_ = code;
     rest_ = {at + 1, table.end()};
     Watch watch(*this, *frame, *at);

@@ -115,6 +115,7 @@ private:
     friend class Watch;
 
     void look_at(_PyInterpreterFrame* frame);
+    bool waits() const { return reading_ || handed_on_ || stepping_ || question_.frame; }  // for what the last gave
     void count_witnesses();
 
     // contents.cpp
@@ -205,7 +206,7 @@ private:
     std::span<const Instruction> rest_;  // the instructions after the one that is looked at
     PyCodeObject* code_ = nullptr;
     bool on_ = false;
-    std::uint32_t instructions_ = 0;  // that were seen
+    std::uint32_t instructions_ = 0;  // that were looked at
 };
 
 // What an operation of ours computes in Python depends on its arguments only: no tracer is told of it.

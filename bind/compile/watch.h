@@ -13,6 +13,9 @@ public:
     void go();  // tells the tracer what the instruction reads and changes
     // Known of those that have been seen to: it reads and changes nothing but values of the call.
     static bool only_moves(int opcode) { return only_moves_[opcode]; }
+    // The same by what stands in the code: an opcode, or one that the interpreter has put in its place.
+    static bool only_moves_as(char code) { return moves_as_[static_cast<unsigned char>(code)]; }
+    static void note_as(char code) { moves_as_[static_cast<unsigned char>(code)] = true; }
 
 private:
     bool go_by_version();  // instructions_311.cpp, instructions_312.cpp: those that are not the same in all versions
@@ -27,7 +30,7 @@ private:
     void slice(PyObject* container, PyObject* stored) const;
     void intrinsic() const;
 
-    static inline bool only_moves_[256] = {};
+    static inline bool only_moves_[256] = {}, moves_as_[256] = {};
     Tracer& tracer_;
     _PyInterpreterFrame& frame_;
     PyObject** top_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>
+#include <utility>
 
 #include "core/autograd/mode.h"
 #include "core/base/frame.h"
@@ -67,7 +68,7 @@ private:
         for (const std::int64_t one : of.layout->shape()) ensure(one >= 0, "a register of negative size");
         check_inside_storage("register", *of.layout, of.offset / item, of.dtype, size);
         of.made_by = -1;
-        memory(of.memory).registers.push_back(index);
+        of.before = std::exchange(memory(of.memory).last, index);
     }
 
     // A tensor without values that looks as the register says.

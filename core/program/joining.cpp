@@ -1,5 +1,6 @@
 // Calls that do at once what two would do one after the other: Note [Joined calls].
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/program/plan.h"
@@ -13,57 +14,44 @@ namespace clew {
 // goes between, that call runs in place of the second: nothing until there may write what the first one reads.
 class Joining {
 public:
-    explicit Joining(Planner& planner) : planner_(planner), uses_(planner.count_uses()) {}
+    explicit Joining(Planner& planner)
+        : planner_(planner), uses_(planner.count_uses()), last_use_(uses_.size(), kNowhere) {}
 
     void go() {
         for (std::size_t step = 0; step < planner_.noted_.size(); ++step)
-            for (Call& call : planner_.noted_[step].calls) {
+            for (std::size_t k = 0; k < calls_of(step).size(); ++k) {
+                Call& call = calls_of(step)[k];
                 if (!call.runs || call.constant) continue;
                 const auto is_between = [&](const Reference& one) { return !one.written && is_only_here(one.memory); };
                 const auto between = std::ranges::find_if(call.references, is_between);
-                if (between != call.references.end()) join(step, call, *between);
+                if (between != call.references.end()) join({step, k}, *between);
+                for (const Reference& one : call.references) last_use(one.memory) = {step, k};
             }
     }
 
 private:
     using Call = Planner::Call;
     using Reference = Planner::Reference;
+    struct Place {
+        std::size_t step, call;
+    };
+    static constexpr Place kNowhere{~std::size_t{0}, 0};
+
+    std::vector<Call>& calls_of(std::size_t step) { return planner_.noted_[step].calls; }
+    Call& at(Place place) { return calls_of(place.step)[place.call]; }
+    Place& last_use(int memory) { return last_use_[static_cast<std::size_t>(memory)]; }  // by the calls so far
 
     bool is_only_here(int memory) const {
         const auto index = static_cast<std::size_t>(memory);
         return planner_.is_planned(memory) && !planner_.wanted_[index] && uses_[index] == 2;
     }
 
-    void join(std::size_t last, Call& call, const Reference between) {
-        std::vector<int> written;
-        bool before = false;
-        for (std::size_t step = last + 1; step-- > 0;) {
-            const StepKind kind = planner_.slice_.runs_of[step].kind;
-            if (!planner_.noted_[step].captured && (kind == StepKind::Run || kind == StepKind::Read)) return;
-            std::vector<Call>& calls = planner_.noted_[step].calls;
-            for (std::size_t k = calls.size(); k-- > 0;) {
-                Call& one = calls[k];
-                if (&one == &call) before = true;
-                if (!before || &one == &call || !one.runs || one.constant) continue;
-                const auto result = std::ranges::find(one.references, between.memory, &Reference::memory);
-                if (result != one.references.end()) return join(one, *result, call, between, written);
-                for (const Reference& other : one.references)
-                    if (other.written) written.push_back(other.memory);
-            }
-        }
-    }
-    void join(Call& first, const Reference& result, Call& second, const Reference& between,
-              const std::vector<int>& written) {
-        const auto may_stay = [&](const Reference& one) {
-            if (&one == &result) return one.written && one.offset == between.offset;
-            if (one.written) return false;
-            return std::ranges::none_of(written, [&](int memory) {
-                return memory == one.memory || (planner_.is_input(memory) && planner_.is_input(one.memory));
-            });
-        };
-        if (!std::ranges::all_of(first.references, may_stay)) return;
+    void join(Place last, const Reference between) {
+        const Place place = last_use(between.memory);
+        if (place.step == kNowhere.step) return;
+        Call &first = at(place), &second = at(last);
         std::unique_ptr<kernels::KernelCall> joined = second.call->joined_with(*first.call, between.pointer);
-        if (!joined) return;
+        if (!joined || !may_wait(first, between, written_between(place, last))) return;
         std::vector<Reference> references;
         for (const Call* const call : {&second, &first})
             for (const Reference& one : call->references)
@@ -75,8 +63,35 @@ private:
         first.runs = false;
     }
 
+    // Which memory is; nothing: a step runs there as it is.
+    std::optional<std::vector<int>> written_between(Place first, Place last) {
+        std::vector<int> written;
+        for (std::size_t step = first.step; step <= last.step; ++step) {
+            const StepKind kind = planner_.slice_.runs_of[step].kind;
+            if (!planner_.noted_[step].captured && (kind == StepKind::Run || kind == StepKind::Read)) return {};
+            const std::vector<Call>& calls = calls_of(step);
+            const std::size_t begin = step == first.step ? first.call + 1 : 0;
+            const std::size_t end = step == last.step ? last.call : calls.size();
+            for (std::size_t k = begin; k < end; ++k)
+                for (const Reference& one : calls[k].references)
+                    if (one.written && calls[k].runs && !calls[k].constant) written.push_back(one.memory);
+        }
+        return written;
+    }
+
+    // Whether it finds the same once all this is written.
+    bool may_wait(const Call& call, const Reference& between, const std::optional<std::vector<int>>& written) const {
+        return written && std::ranges::all_of(call.references, [&](const Reference& one) {
+                   if (one.memory == between.memory) return one.written && one.offset == between.offset;
+                   return !one.written && std::ranges::none_of(*written, [&](int memory) {
+                       return memory == one.memory || (planner_.is_input(memory) && planner_.is_input(one.memory));
+                   });
+               });
+    }
+
     Planner& planner_;
     std::vector<int> uses_;
+    std::vector<Place> last_use_;  // of each memory
 };
 
 void Planner::join() { Joining(*this).go(); }

@@ -47,12 +47,13 @@ void Recorder::keep_living() {
     for (TensorObject* one = living_tensors; one; one = one->next) {
         if (one->has(TensorObject::kOlder) || one->has(TensorObject::kWrappedNumber)) continue;
         const Tensor tensor(one);
-        const int memory = memory_of(tensor, false);
-        if (memory < 0 || (one->extras && one->extras->kept)) continue;
+        const int last = last_on(*tensor->storage);
+        if (last < 0 || (one->extras && one->extras->kept)) continue;
         const int node = index_of(program_, one->grad_fn.get());
         if (one->grad_fn && node < 0) continue;  // a history of another time
-        const int found = find(memory, tensor);
-        const int reg = found >= 0 && program_.of(found).made_by >= 0 ? found : alias_of(memory, tensor);
+        const int found = find(last, tensor);
+        const int reg =
+            found >= 0 && program_.of(found).made_by >= 0 ? found : alias_of(program_.of(last).memory, tensor);
         const std::uint32_t version = version_of(*one);
         const int index = static_cast<int>(program_.living.size());
         program_.living.push_back(
@@ -132,10 +133,10 @@ void Recorder::look_at_gradients() {
         if (!now || now->has(TensorObject::kOlder)) continue;
         for (const Input& input : program_.inputs) {
             const int memory = program_.of(input.reg).memory;
-            if (!input.grad_of || input.tensor.get() != leaf.get() || memory_of(now, false) == memory) continue;
+            if (!input.grad_of || input.tensor.get() != leaf.get() || memory_of(now) == memory) continue;
             const bool is_kept = outlives(memory) || std::ranges::any_of(program_.leaves, [&](const Leaf& other) {
                                      const Tensor gradient = gradient_of(other.tensor);
-                                     return gradient && memory_of(gradient, false) == memory;
+                                     return gradient && memory_of(gradient) == memory;
                                  });
             if (!is_kept) continue;
             program_.refusals.push_back(
@@ -151,7 +152,7 @@ void Recorder::look_at_gradients() {
 // Whether a tensor of the block that lives looks at this memory, or a node has saved it.
 bool Recorder::outlives(int memory) {
     for (TensorObject* one = living_tensors; one; one = one->next)
-        if (!one->has(TensorObject::kOlder) && memory_of(Tensor(one), false) == memory) return true;
+        if (!one->has(TensorObject::kOlder) && memory_of(Tensor(one)) == memory) return true;
     return std::ranges::any_of(program_.nodes, [&](const KeptNode& kept) {
         return kept.alive() && !kept.node->has(Node::kFreed) &&
                std::ranges::any_of(kept.slots, [&](const KeptSlot& slot) {

@@ -125,7 +125,7 @@ int Recorder::outline_result(const Tensor& tensor) {
 void Recorder::outline_gradient(const Leaf& leaf) {
     const Tensor gradient = leaf.tensor->extras ? leaf.tensor->extras->grad : Tensor();
     if (!gradient || gradient->has(TensorObject::kOlder)) return;
-    const int memory = memory_of(gradient, false);
+    const int memory = memory_of(gradient);
     if (memory >= 0 && program_.memories[static_cast<std::size_t>(memory)].input >= 0) {
         outline_result(gradient);
         return;

@@ -155,7 +155,8 @@ void Planner::order(Plan& plan) {
         if (!noted_[i].captured && (kind == StepKind::Run || kind == StepKind::Read))
             plan.order.push_back({nullptr, static_cast<int>(i)});
         let_go.each(i, [&](std::size_t memory) {
-            for (const int reg : program_.memories[memory].registers) plan.order.push_back({nullptr, -1 - reg});
+            for (int reg = program_.memories[memory].last; reg >= 0; reg = program_.of(reg).before)
+                plan.order.push_back({nullptr, -1 - reg});
         });
     }
 }

@@ -33,17 +33,20 @@ struct KeptRegister {
     int memory;
     int made_by;  // a step; -1: an input or a constant
     DType dtype;
-    bool number;  // stands for a Python number
+    bool number;      // stands for a Python number
+    int before = -1;  // the register that was added on the same memory before it; -1: it is the first
     Bytes bytes() const;
 };
+static_assert(sizeof(KeptRegister) <= 32);
 
 struct Memory {
     std::int64_t bytes;
-    int input;    // the first input on it; -1: the block made it
-    int made_by;  // then: the step
+    int input;      // the first input on it; -1: the block made it
+    int made_by;    // then: the step
+    int last = -1;  // the register that was added last
     Few<int, 2> writers{};
-    Few<int, 3> registers{};
 };
+static_assert(sizeof(Memory) <= 32);
 
 // A tensor that was there before the block, or the .grad of one.
 struct Input {
@@ -71,8 +74,8 @@ struct KeptWrite {
 enum class StepKind : std::uint8_t { Run, Nothing, Read, Rebind };
 
 struct Step {
-    const OpDef* op;
-    Form form;
+    const OpDef* op = nullptr;
+    Form form = Form::Functional;
     StepKind kind = StepKind::Run;
     bool in_backward = false;  // the engine ran it
     Read read = Read::Other;

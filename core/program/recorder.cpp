@@ -231,8 +231,7 @@ void Recorder::load_constant(OpCall& call) {
     }
     const Tensor value = copied_value(made);
     value->set(TensorObject::kOlder, true);  // nobody has it but the program
-    const int memory = memory_of(value, true);
-    const int from = add_register(memory, value, -1);
+    const int from = add_register(memory_to(value), value, -1);
     program_.constants.emplace_back(from, value);
     Step& step = add_step(call, origin_of(call));
     step.op = &load_op;
@@ -254,7 +253,7 @@ void Recorder::notice(const Notice& notice) {
             if (!grad || !grad->has(TensorObject::kOlder)) return;
             if (inputs_.contains(grad.get()))
                 return refuse("reads the .grad of a tensor that the block has used by another name before");
-            add_input(leaf, grad, true, memory_of(grad, true));
+            add_input(leaf, grad, true, memory_to(grad));
             return;
         }
         case Event::Backward:

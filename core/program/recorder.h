@@ -1,5 +1,6 @@
 // Writes down what runs in a block: the interpreter that makes a Program.
 #pragma once
+#include <algorithm>
 #include <thread>
 #include <unordered_map>
 #include <unordered_set>
@@ -12,18 +13,18 @@
 
 namespace clew {
 
+// A table by number has room for so many, or more.
+template <class T>
+void reach(std::vector<T>& table, std::size_t size, T none) {
+    constexpr std::size_t kFirst = 64;
+    if (table.size() < size) table.resize(std::max({kFirst, 2 * table.size(), size}), none);
+}
+
 // Where what it has met stands in the program.
 struct RecorderTables {
     // By identity. Those that are given while it records follow each other.
     FlatTable<std::uint64_t, int> older_memories_;
-    struct Known {
-        int memory = -1;  // -1: none
-        int reg = -1;     // the last that was added there, if its layout is set
-        const Layout* layout = nullptr;
-        std::int64_t place = 0;
-    };
-    std::unique_ptr<Slabs> slabs_ = std::make_unique<Slabs>();
-    Segmented<Known> memories_{*slabs_};  // from this one on
+    std::vector<int> last_on_;  // from this one on: the register that was added last there; -1: none
     std::uint64_t first_identity_ = last_identity + 1;
     std::vector<char> noted_nodes_;                    // of a call: by number, from program.began on
     std::unordered_map<const Storage*, int> foreign_;  // by address: held
@@ -98,25 +99,34 @@ private:
     void forget();
 
     // values.cpp
-    Known* known_of(Storage& storage) {  // null: it is older than the block
+    // The register that was added last on this memory; -1: none was.
+    int last_on(Storage& storage) const {
         const std::uint64_t identity = identity_of(storage);
-        if (identity < first_identity_) return nullptr;
         const std::uint64_t place = identity - first_identity_;
-        return place < memories_.size() ? &memories_[place] : meet(place);
+        if (identity < first_identity_) return last_on_older(storage);
+        return place < last_on_.size() ? last_on_[place] : -1;
     }
-    int memory_of(Storage& storage, bool make) {  // -1: none
-        const Known* const known = known_of(storage);
-        return known && known->memory >= 0 ? known->memory : older_or_new_memory(storage, make);
+    int last_on_older(const Storage& storage) const;
+    int memory_of(Storage& storage) const {  // -1: none
+        const int last = last_on(storage);
+        return last < 0 ? -1 : program_.of(last).memory;
     }
-    Known* meet(std::uint64_t place);
-    int older_or_new_memory(Storage& storage, bool make);
-    int new_memory(const Storage& storage);
-    int memory_of(const Tensor& tensor, bool make) { return memory_of(*tensor->storage, make); }
-    int find(int memory, const Layout& layout, std::int64_t offset, DType dtype) const;
-    int find(int memory, const Tensor& tensor) const {
-        return find(memory, tensor.layout(), byte_offset(tensor), tensor.dtype());
+    int memory_of(const Tensor& tensor) const { return memory_of(*tensor->storage); }
+    int make_memory(Storage& storage);  // that it has none yet is known; the next register goes there
+    int memory_to(Storage& storage) {
+        const int memory = memory_of(storage);
+        return memory < 0 ? make_memory(storage) : memory;
     }
-    int resolve(const Tensor& tensor);           // what a step reads
+    int memory_to(const Tensor& tensor) { return memory_to(*tensor->storage); }
+    // Among this register and those before it on its memory: one that looks there. -1: none does.
+    int find(int last, const Layout& layout, std::int64_t offset, DType dtype) const;
+    int find(int last, const Tensor& tensor) const {
+        return find(last, tensor.layout(), byte_offset(tensor), tensor.dtype());
+    }
+    int first_before(int reg) const;    // on its memory
+    int resolve(const Tensor& tensor);  // what a step reads
+    int resolve_number(const Tensor& tensor);
+    int resolve_unmet(const Tensor& tensor);
     int define(const Tensor& tensor, int step);  // what it makes
     int add_register(int memory, const Tensor& tensor, int made_by);
     int add_input(const Tensor& tensor, const Tensor& shown, bool grad_of, int memory);

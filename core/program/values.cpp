@@ -1,4 +1,6 @@
 // Which register a tensor is: Note [Registers and memories].
+#include <utility>
+
 #include "core/autograd/hooks.h"
 #include "core/autograd/leaf.h"
 #include "core/autograd/mode.h"
@@ -8,61 +10,52 @@
 #include "core/program/witness.h"
 
 namespace clew {
-namespace {
 
-// On its storage, together with its layout.
-std::int64_t place_of(const Tensor& tensor) {
-    constexpr std::int64_t kDTypes = 256;
-    return tensor->offset * kDTypes + static_cast<std::int64_t>(tensor->dtype);
-}
-
-}  // namespace
-
-Recorder::Known* Recorder::meet(std::uint64_t place) {
-    while (place >= memories_.size()) memories_.emplace_back();
-    return &memories_[place];
-}
-
-// Of a storage that is older, or new.
-int Recorder::older_or_new_memory(Storage& storage, bool make) {
-    if (Known* const known = known_of(storage)) return make ? known->memory = new_memory(storage) : -1;
-    const std::uint64_t identity = identity_of(storage);
-    if (identity) {
-        if (const int* const found = older_memories_.find(identity)) return *found;
-    } else if (const auto found = foreign_.find(&storage); found != foreign_.end()) {
-        return found->second;
+int Recorder::last_on_older(const Storage& storage) const {
+    int memory = -1;
+    if (storage.foreign) {
+        if (const auto found = foreign_.find(&storage); found != foreign_.end()) memory = found->second;
+    } else if (const int* const found = older_memories_.find(storage.identity)) {
+        memory = *found;
     }
-    if (!make) return -1;
-    const int memory = new_memory(storage);
-    if (identity)
-        older_memories_.insert(identity, memory);
-    else
+    return memory < 0 ? -1 : program_.memories[static_cast<std::size_t>(memory)].last;
+}
+
+int Recorder::make_memory(Storage& storage) {
+    program_.memories.emplace_back(storage.bytes, -1, -1);
+    const int memory = static_cast<int>(program_.memories.size()) - 1;
+    const std::uint64_t identity = identity_of(storage);
+    if (storage.foreign)
         foreign_.emplace(&storage, memory), held_.emplace_back(&storage);
+    else if (identity < first_identity_)
+        older_memories_.insert(identity, memory);
     return memory;
 }
 
-int Recorder::new_memory(const Storage& storage) {
-    program_.memories.emplace_back(storage.bytes, -1, -1);
-    return static_cast<int>(program_.memories.size()) - 1;
-}
-
-int Recorder::find(int memory, const Layout& layout, std::int64_t offset, DType dtype) const {
-    const auto& registers = program_.memories[static_cast<std::size_t>(memory)].registers;
-    for (std::size_t i = registers.size(); i-- > 0;) {
-        const int reg = registers[i];
+int Recorder::find(int last, const Layout& layout, std::int64_t offset, DType dtype) const {
+    for (int reg = last; reg >= 0;) {
         const KeptRegister& known = program_.of(reg);
         if (known.offset == offset && !known.number && same_geometry(layout, dtype, known)) return reg;
+        reg = known.before;
     }
     return -1;
+}
+
+int Recorder::first_before(int reg) const {
+    while (program_.of(reg).before >= 0) reg = program_.of(reg).before;
+    return reg;
 }
 
 int Recorder::add_register(int memory, const Tensor& tensor, int made_by) {
     const int reg = static_cast<int>(program_.registers.size());
     const bool number = tensor->has(TensorObject::kWrappedNumber);
-    program_.registers.emplace_back(tensor->layout, byte_offset(tensor), memory, made_by, tensor.dtype(), number);
-    program_.memories[static_cast<std::size_t>(memory)].registers.push_back(reg);
-    if (Known* const known = number ? nullptr : known_of(*tensor->storage))
-        *known = {memory, reg, tensor->layout.get(), place_of(tensor)};
+    int& last = program_.memories[static_cast<std::size_t>(memory)].last;
+    program_.registers.emplace_back(tensor->layout, byte_offset(tensor), memory, made_by, tensor.dtype(), number,
+                                    std::exchange(last, reg));
+    const std::uint64_t identity = identity_of(*tensor->storage), place = identity - first_identity_;
+    if (identity < first_identity_) return reg;
+    reach(last_on_, place + 1, -1);
+    last_on_[place] = reg;
     return reg;
 }
 
@@ -91,7 +84,7 @@ Tensor Recorder::older_on(const Tensor& tensor) const {
 // Made without a call: what a node saved, an output of a Function that is its input, .data.
 int Recorder::alias_of(int memory, const Tensor& tensor) {
     const int reg = add_register(memory, tensor, static_cast<int>(program_.steps.size()));
-    const int from = program_.memories[static_cast<std::size_t>(memory)].registers.front();
+    const int from = first_before(program_.of(reg).before);
     Step step{.op = &alias_op, .form = Form::Functional};
     step.inputs = {from};
     step.outputs = {reg};
@@ -116,45 +109,49 @@ void Recorder::count(const Tensor& tensor) {
 
 int Recorder::resolve(const Tensor& tensor) {
     if (!tensor) return -1;
-    if (tensor->has(TensorObject::kWrappedNumber)) {
-        const int memory = memory_of(tensor, true);
-        const auto& registers = program_.memories[static_cast<std::size_t>(memory)].registers;
-        if (!registers.empty()) return registers.front();
-        program_.constants.emplace_back(add_register(memory, tensor, -1), tensor);
-        return registers.front();
-    }
+    if (tensor->has(TensorObject::kWrappedNumber)) return resolve_number(tensor);
     if (tensor->has(TensorObject::kOlder)) {
         if (const auto found = inputs_.find(tensor.get()); found != inputs_.end()) return found->second;
-        return add_input(tensor, tensor, false, memory_of(tensor, true));
+        return add_input(tensor, tensor, false, memory_to(tensor));
     }
-    if (const Known* const known = known_of(*tensor->storage))
-        if (known->layout == tensor->layout.get() && known->place == place_of(tensor)) return known->reg;
-    int memory = memory_of(tensor, false);
-    if (memory < 0) {
-        const Tensor older = older_on(tensor);
-        memory = memory_of(tensor, true);
-        // Nobody else has it: a constant, or memory that a graph from before the block saved.
-        if (!older) return add_input(tensor, tensor, false, memory);
-        add_input(older, older, false, memory);
-    }
-    const int reg = find(memory, tensor);
+    const int last = last_on(*tensor->storage);
+    if (last < 0) return resolve_unmet(tensor);
+    const int reg = find(last, tensor);
+    return reg >= 0 ? reg : alias_of(program_.of(last).memory, tensor);
+}
+
+int Recorder::resolve_number(const Tensor& tensor) {
+    if (const int last = last_on(*tensor->storage); last >= 0) return first_before(last);
+    const int reg = add_register(make_memory(*tensor->storage), tensor, -1);
+    program_.constants.emplace_back(reg, tensor);
+    return reg;
+}
+
+// On memory that no step has met.
+int Recorder::resolve_unmet(const Tensor& tensor) {
+    const Tensor older = older_on(tensor);
+    const int memory = make_memory(*tensor->storage);
+    // Nobody else has it: a constant, or memory that a graph from before the block saved.
+    if (!older) return add_input(tensor, tensor, false, memory);
+    const int first = add_input(older, older, false, memory), reg = find(first, tensor);
     return reg >= 0 ? reg : alias_of(memory, tensor);
 }
 
 int Recorder::define(const Tensor& tensor, int step) {
     if (!tensor) return -1;
     if (tensor->has(TensorObject::kOlder)) return resolve(tensor);  // given back as it came
-    int memory = memory_of(tensor, false);
-    if (memory < 0) {
-        memory = memory_of(tensor, true);
-        program_.memories[static_cast<std::size_t>(memory)].made_by = step;
+    const int last = last_on(*tensor->storage);
+    if (last < 0) {
+        const int memory = make_memory(*tensor->storage);
+        program_.memories.back().made_by = step;
         return add_register(memory, tensor, step);
     }
-    const int reg = find(memory, tensor);
-    return reg >= 0 && program_.of(reg).made_by >= 0 ? reg : add_register(memory, tensor, step);
+    const int reg = find(last, tensor);
+    return reg >= 0 && program_.of(reg).made_by >= 0 ? reg : add_register(program_.of(last).memory, tensor, step);
 }
 
 int Recorder::input_with_counter(int memory, const void* counter) const {
+    if (program_.memories[static_cast<std::size_t>(memory)].input < 0) return -1;
     for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
         const Input& input = program_.inputs[i];
         if (program_.of(input.reg).memory != memory) continue;
@@ -165,9 +162,9 @@ int Recorder::input_with_counter(int memory, const void* counter) const {
 
 int Recorder::register_of(const SavedSlot& slot) {
     auto& storage = *const_cast<Storage*>(slot.held_storage());
-    if (const int memory = slot.wrapped_number ? -1 : memory_of(storage, false); memory >= 0) {
+    if (const int last = slot.wrapped_number ? -1 : last_on(storage); last >= 0) {
         const std::int64_t offset = slot.offset * static_cast<std::int64_t>(item_size(slot.dtype));
-        if (const int reg = find(memory, *slot.layout, offset, slot.dtype); reg >= 0) return reg;
+        if (const int reg = find(last, *slot.layout, offset, slot.dtype); reg >= 0) return reg;
     }
     const Tensor value = Tensor::steal(new_tensor_object());
     value->storage = StorageRef(&storage);
@@ -205,7 +202,7 @@ void Recorder::note_node(Node* node, int step) {
                           node->kind->node_name));
     if (call_) {
         const std::uint64_t place = node->sequence - program_.began;
-        if (place >= noted_nodes_.size()) noted_nodes_.resize(place + 1);
+        reach(noted_nodes_, place + 1, char{0});
         noted_nodes_[place] = 1;
         return;
     }

@@ -12,11 +12,6 @@
 
 namespace clew {
 
-bool same_geometry(const Layout& layout, DType dtype, const KeptRegister& reg) {
-    return dtype == reg.dtype && (&layout == reg.layout.get() || (same_sizes(layout.shape(), reg.layout->shape()) &&
-                                                                  same_sizes(layout.strides(), reg.layout->strides())));
-}
-
 std::string difference(const Tensor& now, const KeptRegister& then) {
     if (!same_sizes(now.sizes(), then.layout->shape()))
         return format("its shape is %s and was %s", shape_text(now.sizes()).c_str(),

@@ -7,7 +7,10 @@
 
 namespace clew {
 
-bool same_geometry(const Layout& layout, DType dtype, const KeptRegister& reg);
+inline bool same_geometry(const Layout& layout, DType dtype, const KeptRegister& reg) {
+    return dtype == reg.dtype && (&layout == reg.layout.get() || (same_sizes(layout.shape(), reg.layout->shape()) &&
+                                                                  same_sizes(layout.strides(), reg.layout->strides())));
+}
 inline bool same_geometry(const Tensor& tensor, const KeptRegister& reg) {
     return same_geometry(tensor.layout(), tensor.dtype(), reg);
 }
