@@ -24,6 +24,7 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "beyond: behaviour that PyTorch does not have; skipped on the oracle")
     config.addinivalue_line("markers", "slow: exhaustive, or on a large scale; only `.ci/full` and `-m slow` run it")
     config.addinivalue_line("markers", "browser: opens a page in chromium; skipped where there is none")
+    config.addinivalue_line("markers", "records_calls: needs a Python whose calls are recorded; skipped on others")
     config.addinivalue_line("markers", "may_leak: the test leaves tensors behind on purpose")
     # What a shell started in the background ignores interrupts, and so would the programs that tests start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -33,10 +34,13 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    if ON_ORACLE:
-        for item in items:
-            if item.get_closest_marker("beyond"):
-                item.add_marker(pytest.mark.skip(reason="beyond PyTorch"))
+    left_out = {"beyond": "beyond PyTorch"} if ON_ORACLE else {}
+    if not (ON_ORACLE or importlib.import_module("clew._core").records_calls):
+        left_out["records_calls"] = "calls are not recorded on this Python"
+    for item in items:
+        for mark, reason in left_out.items():
+            if item.get_closest_marker(mark):
+                item.add_marker(pytest.mark.skip(reason=reason))
 
 
 def keep_what_is_there_out_of_collections():

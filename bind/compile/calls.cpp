@@ -120,7 +120,7 @@ void Tracer::call_type(PyTypeObject* type, PyObject* const* arguments, std::size
         if (type == &PyFloat_Type && count == 1 && as_tensor(arguments[0])) expect_number();
         if (is_clews(type) || PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException))) return;
         if (!known_call(std::string("type ") + type->tp_name))
-            stay_eager(std::string("calls ") + type->tp_name + ", of which it is not known what it reads");
+            stay_eager(std::string("calls ") + type->tp_name + ", whose reads cannot be tracked");
         return;
     }
     touch(as_object(type));
@@ -130,14 +130,14 @@ void Tracer::call_type(PyTypeObject* type, PyObject* const* arguments, std::size
     if (is_clews(base) || PyType_IsSubtype(base, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) ||
         known_call(std::string("type ") + base->tp_name))
         return;
-    stay_eager(std::string("makes a ") + type->tp_name + ", of which it is not known what it reads");
+    stay_eager(std::string("makes a ") + type->tp_name + ", whose reads cannot be tracked");
 }
 
 void Tracer::call_known(const std::string& name, PyObject* const* arguments, std::size_t count) {
     const std::string* const known = known_call(name);
     if (known == nullptr)
         return stay_eager("calls " + (name.empty() ? std::string("something") : name) +
-                          ", of which it is not known what it reads");
+                          ", whose reads cannot be tracked");
     if (*known == "attribute" && count >= 2 && PyUnicode_Check(arguments[1]))
         return attribute(arguments[0], arguments[1]);
     if (*known == "next" && count >= 1) {

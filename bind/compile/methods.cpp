@@ -52,7 +52,7 @@ void Tracer::call_builtin(PyObject* callee, PyObject* self, const std::string& n
             return;
         }
         const std::string* const known = known_call("Tensor." + name);
-        if (known == nullptr) stay_eager("calls Tensor." + name + ", of which it is not known what it reads");
+        if (known == nullptr) stay_eager("calls Tensor." + name + ", whose reads cannot be tracked");
         return;
     }
     if (is_deque(self) && name == "append" && count == 1) {

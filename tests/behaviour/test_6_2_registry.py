@@ -9,9 +9,6 @@ import sampling
 from ops.test_registry import Prepared
 
 import clew
-from clew import _core
-
-records_calls = pytest.mark.skipif(not _core.records_calls, reason="calls are not recorded on this Python")
 
 SAMPLED = [one for one in sampling.overloads() if one.domain and not one.unsampled and not one.draws]
 
@@ -95,7 +92,7 @@ def test_its_in_place_form(overload):
     check_all(overload, True)
 
 
-@records_calls
+@pytest.mark.records_calls
 def test_a_number_beside_float64_keeps_its_precision():
     x = clew.tensor([0.5, 1.0], dtype=clew.float64)
     compiled = clew.compile(lambda x: x.xlogy(1.5))

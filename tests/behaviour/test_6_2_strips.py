@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import clew
-from clew import _core
 
 LENGTH = 20_011  # more than a strip of 2048, and no multiple of one
 UNARY = ["neg", "abs", "sqrt", "tanh", "exp", "relu", "square", "sigmoid", "reciprocal", "sign", "floor", "sin"]
@@ -147,7 +146,7 @@ def test_what_is_between_has_the_memory_of_strips():
     np.testing.assert_array_equal(y.numpy(), gelu(x).numpy())
 
 
-@pytest.mark.skipif(not _core.records_calls, reason="calls are not recorded on this Python")
+@pytest.mark.records_calls
 @pytest.mark.parametrize("ahead", [0, 1])
 def test_arguments_that_overlap_later(ahead):
     """Two storages, as far as clew knows, on one memory; eager runs one call after the other."""

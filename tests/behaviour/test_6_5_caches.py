@@ -8,11 +8,10 @@ import weakref
 import pytest
 
 import clew
-from clew import _core
 
 pytestmark = [
     pytest.mark.beyond,
-    pytest.mark.skipif(not _core.records_calls, reason="calls are not recorded on this Python"),
+    pytest.mark.records_calls,
 ]
 
 

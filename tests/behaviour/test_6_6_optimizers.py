@@ -9,10 +9,8 @@ import re
 import pytest
 
 import clew
-from clew import _core
 
 pytestmark = pytest.mark.beyond
-records_calls = pytest.mark.skipif(not _core.records_calls, reason="calls are not recorded on this Python")
 
 # LBFGS decides by values how often it calls its closure; SparseAdam takes no dense gradient.
 BY_VALUES = {"LBFGS", "SparseAdam"}
@@ -139,7 +137,7 @@ VARIANTS = {
 @pytest.mark.parametrize(
     ("name", "options"), [(name, options) for name, several in VARIANTS.items() for options in several], ids=str
 )
-@records_calls
+@pytest.mark.records_calls
 def test_a_compiled_step_follows_its_schedule(name, options):
     """Memory that is dense, transposed, in steps, float64 and complex; the learning rate is another one each time."""
 

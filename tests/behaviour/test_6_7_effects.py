@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 import clew
-from clew import _core, nn
+from clew import nn
 
 pytestmark = [
     pytest.mark.beyond,
-    pytest.mark.skipif(not _core.records_calls, reason="calls are not recorded on this Python"),
+    pytest.mark.records_calls,
 ]
 CALLS = 5
 

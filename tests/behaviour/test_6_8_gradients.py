@@ -7,10 +7,8 @@ import numpy
 import pytest
 
 import clew
-from clew import _core
 
 pytestmark = pytest.mark.beyond
-records_calls = pytest.mark.skipif(not _core.records_calls, reason="calls are not recorded on this Python")
 
 
 def steps():
@@ -33,7 +31,7 @@ def gradient(weight, x):
     return x * (1 - numpy.tanh(weight.detach().numpy() * x) ** 2)
 
 
-@records_calls
+@pytest.mark.records_calls
 def test_it_is_where_the_one_before_was():
     step, weight = steps()
     place = weight.grad.data_ptr()
@@ -53,7 +51,7 @@ def test_it_is_where_the_one_before_was():
     ],
     ids=["object", "detached", "view", "numpy", "memoryview"],
 )
-@records_calls
+@pytest.mark.records_calls
 def test_one_that_is_held_stays_as_it_is(hold):
     step, weight = steps()
     held = hold(weight.grad)
@@ -63,7 +61,7 @@ def test_one_that_is_held_stays_as_it_is(hold):
     assert not numpy.array_equal(weight.grad.numpy()[-before.size :], before)
 
 
-@records_calls
+@pytest.mark.records_calls
 def test_a_weak_reference_dies():
     step, weight = steps()
     reference = weakref.ref(weight.grad)
@@ -71,7 +69,7 @@ def test_a_weak_reference_dies():
     assert reference() is None
 
 
-@records_calls
+@pytest.mark.records_calls
 def test_attributes_do_not_pass_to_the_next():
     step, weight = steps()
     weight.grad.note = "of the step before"
@@ -79,7 +77,7 @@ def test_attributes_do_not_pass_to_the_next():
     assert not hasattr(weight.grad, "note")
 
 
-@records_calls
+@pytest.mark.records_calls
 def test_a_gradient_of_another_layout_is_left():
     step, weight = steps()
     weight.grad = clew.zeros(6)[::2]
@@ -88,7 +86,7 @@ def test_a_gradient_of_another_layout_is_left():
     numpy.testing.assert_allclose(weight.grad.numpy(), gradient(weight, 0.5), rtol=1e-6)
 
 
-@records_calls
+@pytest.mark.records_calls
 def test_a_graph_that_saved_it_still_has_its_value():
     step, weight = steps()
     x = clew.tensor([1.0, 1.0, 1.0], requires_grad=True)
@@ -99,7 +97,7 @@ def test_a_graph_that_saved_it_still_has_its_value():
     assert numpy.array_equal(x.grad.numpy(), before)
 
 
-@records_calls
+@pytest.mark.records_calls
 def test_a_replay_that_fails_leaves_it():
     weight = clew.tensor([1.0, 2.0, 3.0], requires_grad=True)
 
@@ -126,7 +124,7 @@ def test_a_replay_that_fails_leaves_it():
     assert clew.equal(weight.grad, clew.full((3,), 2.0))
 
 
-@records_calls
+@pytest.mark.records_calls
 def test_two_gradients_on_the_same_memory_are_two_tensors():
     v, w = clew.ones(2, requires_grad=True), clew.ones(2, requires_grad=True)
 
@@ -147,7 +145,7 @@ def test_two_gradients_on_the_same_memory_are_two_tensors():
         calls()
 
 
-@records_calls
+@pytest.mark.records_calls
 def test_a_write_to_a_gradient_that_is_replaced_is_counted():
     x = clew.tensor([1.0, 2.0], requires_grad=True)
     x.grad = clew.ones(2)
@@ -168,7 +166,7 @@ def test_a_write_to_a_gradient_that_is_replaced_is_counted():
     assert step.hits == 3
 
 
-@pytest.mark.parametrize("kind", [pytest.param("compiled", marks=records_calls), "eager"])
+@pytest.mark.parametrize("kind", [pytest.param("compiled", marks=pytest.mark.records_calls), "eager"])
 def test_gradients_change_hands(kind):
     v, w = (clew.tensor([1.0, 2.0], requires_grad=True) for _ in "vw")
     v.grad, w.grad = clew.tensor([1.0, 2.0]), clew.tensor([3.0, 4.0])
@@ -188,7 +186,9 @@ def test_gradients_change_hands(kind):
     assert kind == "eager" or step.hits == 3
 
 
-@pytest.mark.parametrize("keeps", [pytest.param(False, marks=records_calls), True], ids=["compiled", "kept"])
+@pytest.mark.parametrize(
+    "keeps", [pytest.param(False, marks=pytest.mark.records_calls), True], ids=["compiled", "kept"]
+)
 def test_a_gradient_that_is_added_to_and_then_replaced(keeps):
     """One backward adds in place, one makes a new gradient. Scattering runs as it is, so the first is a copy."""
 

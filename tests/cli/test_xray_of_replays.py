@@ -8,9 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from clew import _core
-
-pytestmark = pytest.mark.skipif(not _core.records_calls, reason="calls are not recorded on this Python")
+pytestmark = pytest.mark.records_calls
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 STEP = """

@@ -8,14 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from clew import _core
-
 ROOT = Path(__file__).resolve().parent.parent.parent
 pytestmark = [
     pytest.mark.beyond,
     pytest.mark.slow,
     pytest.mark.timeout(7200),
-    pytest.mark.skipif(not _core.records_calls, reason="calls are not recorded on this Python"),
+    pytest.mark.records_calls,
 ]
 
 
