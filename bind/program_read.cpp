@@ -113,7 +113,7 @@ private:
     }
     void add_step(nb::handle data) {
         const auto kind = nb::cast<std::string>(data["kind"]), name = nb::cast<std::string>(data["op"]);
-        Step step{.op = nullptr, .form = Form::Functional};
+        Step step;
         if (kind == "read" || kind == "set_grad") {
             const bool reads = kind == "read";
             step.op = reads ? &read_op : &grad_op;

@@ -30,8 +30,7 @@ void Recorder::abandon() {
 }
 
 // Whether calls are only passed on.
-bool Recorder::is_over() {
-    if (!aside_) return false;
+bool Recorder::is_over_aside() {
     if (!abandoned_ && program_.steps.size() >= kMostAside) abandon();
     if (abandoned_ && !program_.registers.empty()) forget();
     return abandoned_;

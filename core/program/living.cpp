@@ -164,6 +164,8 @@ bool Recorder::outlives(int memory) {
 // Rules of nodes from before the block read what the graph saved then.
 void Recorder::note_backward(Tensors roots) {
     program_.has_backward = true;
+    const auto stays = [&](const Tensor& root) { return stays_in(root->grad_fn.get()); };
+    if (call_ && !leads_out_ && std::ranges::all_of(roots, stays)) return;
     std::vector<Node*> seen;  // a node's hint says where it stands, as in the engine
     const auto visit = [&](Node* node) {
         if (node == nullptr || node->has(Node::kAccumulate)) return;

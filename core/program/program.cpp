@@ -104,10 +104,6 @@ void set_constant(Program& program, std::size_t constant, Tensor value) {
         if (slice->plan) slice->plan->registers[static_cast<std::size_t>(reg)] = now;
 }
 
-std::int64_t byte_offset(const Tensor& tensor) {
-    return tensor->offset * static_cast<std::int64_t>(item_size(tensor.dtype()));
-}
-
 std::uint64_t history_of(const Tensor& tensor) { return tensor->grad_fn ? tensor->grad_fn->sequence : 0; }
 
 bool Program::decides(const Step& read) const {

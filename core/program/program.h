@@ -74,6 +74,9 @@ struct KeptWrite {
 enum class StepKind : std::uint8_t { Run, Nothing, Read, Rebind };
 
 struct Step {
+    Step() = default;
+    Step(const OpDef& op, Form form, Numbers&& inputs, Handle&& code, std::int32_t instruction)
+        : op(&op), form(form), instruction(instruction), inputs(std::move(inputs)), code(std::move(code)) {}
     const OpDef* op = nullptr;
     Form form = Form::Functional;
     StepKind kind = StepKind::Run;
@@ -222,7 +225,9 @@ Tensor leaf_of(const Program& program, const Leaf& leaf);                // null
 void set_constant(Program& program, std::size_t constant, Tensor value);
 std::uint64_t hooks_of(const Tensor& tensor);
 std::uint64_t history_of(const Tensor& tensor);  // number of its node, 0: none
-std::int64_t byte_offset(const Tensor& tensor);
+inline std::int64_t byte_offset(const Tensor& tensor) {
+    return tensor->offset * static_cast<std::int64_t>(item_size(tensor.dtype()));
+}
 
 struct ReplayFailed : Error {
     ReplayFailed(std::string text, const Step* step);

@@ -83,13 +83,9 @@ Recorder::Origin Recorder::origin_of(const OpCall& call) {
 }
 
 // Behind all others.
-Step& Recorder::add_step(const OpCall& call, Origin origin) {
-    Step& step = program_.steps.emplace_back();
-    step.op = &call.op;
-    step.form = call.form;
-    step.code = std::move(origin.code);
-    step.instruction = origin.instruction;
-    step.inputs = std::move(origin.inputs);
+Step& Recorder::add_step(const OpCall& call, Origin&& origin) {
+    Step& step = program_.steps.emplace_back(call.op, call.form, std::move(origin.inputs), std::move(origin.code),
+                                             origin.instruction);
     step.attributes = program_.keep_bytes(call.attributes, call.op.attribute_bytes);
     step.name = call.name();
     step.in_backward = mode(kInBackward);
@@ -168,7 +164,8 @@ void Recorder::run(OpCall& call) {
         if (call.form == Form::Functional) step.outputs.push_back(define(output, index));
     }
     for (const Tensor& input : call.inputs)
-        if (input && input->base) note_history(input, index);  // a view of what was written got another one just now
+        if (input && input->base)
+            note_nodes_of(*input.get(), index);  // a view of what was written got another one just now
     for (const Tensor& output : call.outputs) note_history(output, index);
     if (call.form == Form::InPlace) note_history(call.inputs[0], index);
 }
@@ -203,12 +200,10 @@ void Recorder::rebind(OpCall& call) {
         return;
     }
     const Tensor leaf = call.inputs[0];
-    Step step{.op = &call.op, .form = call.form, .kind = StepKind::Rebind};
     const Site site = runtime.current_site();
-    step.code = Handle::steal(site.code);
-    step.instruction = site.instruction;
+    Step step(call.op, call.form, {resolve(call.inputs[1])}, Handle::steal(site.code), site.instruction);
+    step.kind = StepKind::Rebind;
     step.in_backward = mode(kInBackward);
-    step.inputs = {resolve(call.inputs[1])};
     cells_.insert(leaf.get());
     if (leaf->has(TensorObject::kOlder)) resolve(leaf);
     step.index = static_cast<int>(program_.leaves.size());

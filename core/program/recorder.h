@@ -84,7 +84,7 @@ private:
         Numbers inputs{};
     };
     Origin origin_of(const OpCall& call);
-    Step& add_step(const OpCall& call, Origin origin);
+    Step& add_step(const OpCall& call, Origin&& origin);
     void run(OpCall& call);
     void read(OpCall& call);
     void rebind(OpCall& call);
@@ -95,7 +95,8 @@ private:
     void note_backward(Tensors roots);
 
     // aside.cpp
-    bool is_over();
+    bool is_over() { return aside_ && is_over_aside(); }
+    bool is_over_aside();
     void forget();
 
     // values.cpp
@@ -112,7 +113,7 @@ private:
         return last < 0 ? -1 : program_.of(last).memory;
     }
     int memory_of(const Tensor& tensor) const { return memory_of(*tensor->storage); }
-    int make_memory(Storage& storage);  // that it has none yet is known; the next register goes there
+    int make_memory(Storage& storage, int made_by = -1);  // it has none; the next register goes there
     int memory_to(Storage& storage) {
         const int memory = memory_of(storage);
         return memory < 0 ? make_memory(storage) : memory;
@@ -123,8 +124,21 @@ private:
     int find(int last, const Tensor& tensor) const {
         return find(last, tensor.layout(), byte_offset(tensor), tensor.dtype());
     }
-    int first_before(int reg) const;    // on its memory
-    int resolve(const Tensor& tensor);  // what a step reads
+    int first_before(int reg) const;     // on its memory
+    int resolve(const Tensor& tensor) {  // what a step reads
+        if (!tensor) return -1;
+        if ((tensor->flags & (TensorObject::kOlder | TensorObject::kWrappedNumber)) == 0) {
+            const int last = last_on(*tensor->storage);
+            if (last >= 0 && lies_there(tensor, last)) return last;
+        }
+        return resolve_other(tensor);
+    }
+    bool lies_there(const Tensor& tensor, int reg) const {  // with the same layout object, too
+        const KeptRegister& known = program_.of(reg);
+        return known.layout == tensor->layout && known.offset == byte_offset(tensor) && known.dtype == tensor.dtype() &&
+               !known.number;
+    }
+    int resolve_other(const Tensor& tensor);
     int resolve_number(const Tensor& tensor);
     int resolve_unmet(const Tensor& tensor);
     int define(const Tensor& tensor, int step);  // what it makes
@@ -137,8 +151,13 @@ private:
     int register_of(const SavedSlot& slot);
     KeptSlot kept_slot(const SavedSlot& slot);
     bool is_noted(const Node& node) const;
+    // Of a call: that what it leads to was noted, too, is known.
+    bool stays_in(const Node* node) const { return !node || node->has(Node::kAccumulate) || is_noted(*node); }
     void note_node(Node* node, int step);
-    void note_history(const Tensor& tensor, int step);
+    void note_history(const Tensor& tensor, int step) {
+        if (tensor && (tensor->grad_fn || tensor->base)) note_nodes_of(*tensor.get(), step);
+    }
+    void note_nodes_of(const TensorObject& tensor, int step);
 
     // outline.cpp
     int outline_result(const Tensor& tensor);
@@ -166,6 +185,7 @@ private:
     bool aside_ = false;
     bool call_ = false;
     bool abandoned_ = false;
+    bool leads_out_ = false;    // a node of the call has an edge to one that was not noted
     std::thread::id thread_{};  // on whose stack it is
     bool failed_ = false;       // an operation raised
     const TensorObject* grad_read_ = nullptr;

@@ -247,7 +247,7 @@ void replay_now(Program& program, int target) {
     check_can_replay(program);
     Slice& slice = slice_of(program, target);
     if (target < 0 && !program.once.empty()) {
-        Step at{.op = nullptr, .form = Form::Read};
+        Step at;
         at.code = program.once[0].code;
         at.instruction = program.once[0].instruction;
         throw ReplayFailed(program.once[0].text, &at);

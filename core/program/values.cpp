@@ -21,14 +21,14 @@ int Recorder::last_on_older(const Storage& storage) const {
     return memory < 0 ? -1 : program_.memories[static_cast<std::size_t>(memory)].last;
 }
 
-int Recorder::make_memory(Storage& storage) {
-    program_.memories.emplace_back(storage.bytes, -1, -1);
-    const int memory = static_cast<int>(program_.memories.size()) - 1;
-    const std::uint64_t identity = identity_of(storage);
+int Recorder::make_memory(Storage& storage, int made_by) {
+    const int memory = static_cast<int>(program_.memories.size());
+    program_.memories.emplace_back(storage.bytes, -1, made_by);
+    if (const std::uint64_t identity = identity_of(storage); identity >= first_identity_) return memory;
     if (storage.foreign)
         foreign_.emplace(&storage, memory), held_.emplace_back(&storage);
-    else if (identity < first_identity_)
-        older_memories_.insert(identity, memory);
+    else
+        older_memories_.insert(storage.identity, memory);
     return memory;
 }
 
@@ -85,14 +85,11 @@ Tensor Recorder::older_on(const Tensor& tensor) const {
 int Recorder::alias_of(int memory, const Tensor& tensor) {
     const int reg = add_register(memory, tensor, static_cast<int>(program_.steps.size()));
     const int from = first_before(program_.of(reg).before);
-    Step step{.op = &alias_op, .form = Form::Functional};
-    step.inputs = {from};
+    Step& step = program_.steps.emplace_back(alias_op, Form::Functional, Numbers{from}, Handle(last_code_), -1);
     step.outputs = {reg};
     const AliasAttrs attributes{tensor->layout.get(), byte_offset(tensor) - program_.of(from).offset, tensor.dtype()};
     step.attributes = program_.keep_bytes(&attributes, sizeof attributes);
-    step.code = last_code_;
     step.in_backward = mode(kInBackward);
-    program_.steps.push_back(std::move(step));
     return reg;
 }
 
@@ -107,8 +104,7 @@ void Recorder::count(const Tensor& tensor) {
     program_.memories[static_cast<std::size_t>(memory)].writers.push_back(static_cast<int>(program_.steps.size()) - 1);
 }
 
-int Recorder::resolve(const Tensor& tensor) {
-    if (!tensor) return -1;
+int Recorder::resolve_other(const Tensor& tensor) {
     if (tensor->has(TensorObject::kWrappedNumber)) return resolve_number(tensor);
     if (tensor->has(TensorObject::kOlder)) {
         if (const auto found = inputs_.find(tensor.get()); found != inputs_.end()) return found->second;
@@ -141,11 +137,7 @@ int Recorder::define(const Tensor& tensor, int step) {
     if (!tensor) return -1;
     if (tensor->has(TensorObject::kOlder)) return resolve(tensor);  // given back as it came
     const int last = last_on(*tensor->storage);
-    if (last < 0) {
-        const int memory = make_memory(*tensor->storage);
-        program_.memories.back().made_by = step;
-        return add_register(memory, tensor, step);
-    }
+    if (last < 0) return add_register(make_memory(*tensor->storage, step), tensor, step);
     const int reg = find(last, tensor);
     return reg >= 0 && program_.of(reg).made_by >= 0 ? reg : add_register(program_.of(last).memory, tensor, step);
 }
@@ -195,7 +187,7 @@ bool Recorder::is_noted(const Node& node) const {
 
 // What a node of the block saved, to fill it again. Of a call, that is asked of the nodes that are there at its end.
 void Recorder::note_node(Node* node, int step) {
-    if (node == nullptr || node->has(Node::kAccumulate) || node->sequence < program_.began || is_noted(*node)) return;
+    if (node == nullptr || node->sequence < program_.began || node->has(Node::kAccumulate) || is_noted(*node)) return;
     for (int i = 0; i < node->slot_count; ++i)
         if (node->slots()[i].state == SlotState::Packed)
             refuse(format("%s was saved through saved_tensors_hooks, which a program can't fill again yet",
@@ -204,6 +196,7 @@ void Recorder::note_node(Node* node, int step) {
         const std::uint64_t place = node->sequence - program_.began;
         reach(noted_nodes_, place + 1, char{0});
         noted_nodes_[place] = 1;
+        for (std::uint32_t i = 0; i < node->edge_count; ++i) leads_out_ |= !stays_in(node->edge_room()[i]);
         return;
     }
     KeptNode kept{.node = node, .step = step, .born = node->sequence};
@@ -212,14 +205,13 @@ void Recorder::note_node(Node* node, int step) {
     keep_node(program_, static_cast<int>(program_.nodes.size()) - 1);
 }
 
-void Recorder::note_history(const Tensor& tensor, int step) {
-    if (!tensor) return;
+void Recorder::note_nodes_of(const TensorObject& tensor, int step) {
     const auto both = [&](Node* node) {
         if (node && node->extras && node->extras->inner) note_node(node->extras->inner.get(), step);
         note_node(node, step);
     };
-    both(tensor->grad_fn.get());
-    if (tensor->base) both(tensor->base->grad_fn.get());
+    both(tensor.grad_fn.get());
+    if (tensor.base) both(tensor.base->grad_fn.get());
 }
 
 }  // namespace clew
