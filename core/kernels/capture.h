@@ -167,6 +167,8 @@ private:
 };
 
 Operand operand_of(View& view, bool written);
+// A call that is captured as one loop, on operands that lie at `data`.
+std::unique_ptr<KernelCall> call_of(const FlatLoop& loop, char* const* data);
 
 // A view with the sizes and strides that it points to.
 class OwnedView {

@@ -163,6 +163,7 @@ private:
     void find_planned();
     void transpose_once();
     void keep_scores();
+    void keep_derivatives();
     bool writes_inputs() const;
     // Two inputs may overlap: where one is written, any may be.
     bool may_change_between(std::size_t first, std::size_t last, int memory) const;
@@ -197,6 +198,7 @@ private:
     friend class CopiedResults;
     friend class Fusing;
     friend class Joining;
+    friend class KeepingDerivatives;
     friend class Coding;
 };
 

@@ -139,6 +139,7 @@ std::unique_ptr<Plan> Planner::make() {
         if (slice_.wanted[reg]) wanted_[static_cast<std::size_t>(program_.registers[reg].memory)] = 1;
     leave_out_unread();
     find_constants();
+    keep_derivatives();
     join();
     find_last_failing();
     write_where_copied();

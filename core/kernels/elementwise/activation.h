@@ -34,6 +34,11 @@ struct ActivationTable {
     Loop hardsigmoid_backward[kDTypes];
     Loop hardswish_backward[kDTypes];
     ParamLoop threshold_backward[kDTypes];  // params: threshold; zero where saved <= threshold (relu: 0)
+
+    // The derivative takes the place of x: data[0] is the result, data[1] x; strides are those of contiguous arrays.
+    Loop gelu_and_derivative[kDTypes];
+    Loop gelu_tanh_and_derivative[kDTypes];
+    Loop mish_and_derivative[kDTypes];
 };
 
 CLEW_DECLARE_TABLE(ActivationTable, activation)

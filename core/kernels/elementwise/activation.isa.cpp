@@ -1,51 +1,13 @@
 #include "core/kernels/elementwise/activation.h"
 
+#include "core/kernels/elementwise/gelu.h"
 #include "core/kernels/elementwise/math_vectors.h"
 
 namespace clew::kernels {
 namespace {
 
-inline constexpr double kRootHalf = 0.7071067811865476;       // sqrt(1/2)
 inline constexpr double kRootTwoOverPi = 0.7978845608028654;  // sqrt(2/pi)
-inline constexpr double kDensity = 0.3989422804014327;        // 1 / sqrt(2 pi)
 inline constexpr double kCubic = 0.044715;
-
-// exp(z) for z <= 0 or NaN, and 0 below -87.
-CLEW_INLINE float exp_of_negative(float z) {
-    constexpr float kScaleRounderF = 12582912.0f + 127.0f;
-    const float bounded = z < -87.0f ? -87.0f : z;
-    const float rounded = math::multiply_add(bounded, 1.4426950408889634f, kScaleRounderF);
-    const float r = math::multiply_add(rounded - kScaleRounderF, -0.6931472f, bounded);
-    const float scale = math::from_bits(math::bits_of(rounded) << 23);
-    return z < -87.0f ? 0.0f : math::exp_near_zero(r) * scale;
-}
-
-// erfc(|x| / sqrt(2)) / 2 = exp(-u) / 2 as in erf(), whose polynomial this is, in |x|; 0 from where erf rounds to 1.
-CLEW_INLINE float normal_distribution(float x) {
-    constexpr double h = kRootHalf;
-    constexpr float kScaleRounderF = 12582912.0f + 126.0f, kBound = 5.586f;
-    const uint32_t bits = math::bits_of(math::magnitude(x)), bound = math::bits_of(kBound);
-    const float z = math::from_bits(bits < bound ? bits : bound);
-    const float square = z * z;
-    const float low = math::multiply_add(
-        square, math::multiply_add(z, float(-0.019152723 * h * h * h * h), float(0.10277773 * h * h * h)),
-        math::multiply_add(z, float(0.6366194 * h * h), float(1.1283792 * h)));
-    const float last = math::multiply_add(square, float(-9.264332e-06 * h * h * h * h * h * h * h * h * h),
-                                          math::multiply_add(z, float(0.00011771643 * h * h * h * h * h * h * h * h),
-                                                             float(-0.00063311774 * h * h * h * h * h * h * h)));
-    const float high = math::multiply_add(
-        square, last,
-        math::multiply_add(z, float(0.0016675694 * h * h * h * h * h * h), float(-0.0001609747 * h * h * h * h * h)));
-    const float u = z * math::multiply_add(square * square, high, low);
-    const float rounded = math::multiply_add(u, -1.4426950408889634f, kScaleRounderF);
-    const float r = math::multiply_add(rounded - kScaleRounderF, -0.6931472f, -u);
-    const float half = math::from_bits(math::bits_of(rounded) << 23);  // of 2^n
-    const float tail = z < kBound ? math::exp_near_zero(r) * half : 0.0f;
-    return x > 0.0f ? 1.0f - tail : tail;  // not of NaN: the caller multiplies by x
-}
-CLEW_INLINE double normal_distribution(double x) { return 0.5 * (1.0 + math::erf(x * kRootHalf)); }
-CLEW_INLINE float normal_density(float x) { return float(kDensity) * exp_of_negative(-0.5f * x * x); }
-CLEW_INLINE double normal_density(double x) { return kDensity * math::exp(-0.5 * x * x); }
 
 #define CLEW_OPERATION(Name, ...)         \
     struct Name {                         \
@@ -61,28 +23,6 @@ CLEW_OPERATION(Hardsigmoid, (x <= T(-3) ? T(0) : x >= T(3) ? T(6) : x + T(3)) / 
 CLEW_OPERATION(Hardswish, x*((x <= T(-3) ? T(0) : x >= T(3) ? T(6) : x + T(3)) / T(6)));
 CLEW_OPERATION(Mish, x* math::tanh(math::softplus(x)));
 #undef CLEW_OPERATION
-struct Gelu {
-    template <class T>
-    static CLEW_INLINE T apply(T x) {
-        return x * normal_distribution(x);
-    }
-#ifdef __AVX512F__
-    template <class V>
-    static CLEW_INLINE V first(V x) {
-        return math::tail_exponent(x);
-    }
-    template <class V>
-    static CLEW_INLINE V second(V x, V u) {
-        return avx512::each(
-            [](math::Floats v, math::Floats tail) {
-                const __mmask16 upper = _mm512_cmp_ps_mask(v, avx512::all(0.0f), _CMP_GT_OQ);
-                return v * _mm512_mask_sub_ps(tail, upper, avx512::all(1.0f), tail);
-            },
-            x, math::normal_tail(x, u));
-    }
-#endif
-};
-
 #define CLEW_OPERATION(Name, ...)              \
     struct Name {                              \
         template <class T>                     \
@@ -105,24 +45,54 @@ CLEW_OPERATION(HardswishBackward, const T between = g * (x / T(3) + T(0.5)); ret
 CLEW_OPERATION(MishBackward, const T t = math::tanh(math::softplus(x));
                return g * (t + x * math::sigmoid(x) * (T(1) - t * t)));
 #undef CLEW_OPERATION
-struct GeluBackward {
-    template <class T>
-    static CLEW_INLINE T apply(T g, T x) {
-        return g * (normal_distribution(x) + x * normal_density(x));
+#define CLEW_OPERATION(Name, ...)                             \
+    struct Name {                                             \
+        template <class T>                                    \
+        static CLEW_INLINE ValueAndDerivative<T> apply(T x) { \
+            __VA_ARGS__;                                      \
+        }                                                     \
     }
+CLEW_OPERATION(GeluTanhBoth, const T t = math::tanh(T(kRootTwoOverPi) * (x + T(kCubic) * x * x * x));
+               const T slope = T(kRootTwoOverPi) * (T(1) + T(3 * kCubic) * x * x);
+               return {T(0.5) * x * (T(1) + t), T(0.5) * (T(1) + t) + T(0.5) * x * (T(1) - t * t) * slope});
+CLEW_OPERATION(MishBoth, const T t = math::tanh(math::softplus(x));
+               return {x * t, t + x * math::sigmoid(x) * (T(1) - t * t)});
+#undef CLEW_OPERATION
+// Writes the value to `out`, and the derivative over x.
+template <class Op, class T>
+void derivative_block(T* out, T* x, int64_t count) {
+    count &= -kPadding;
 #ifdef __AVX512F__
-    template <class V>
-    static CLEW_INLINE V vectors(V g, V x) {
-        return g * avx512::each(
-                       [](math::Floats v, math::Floats tail) {
-                           const __mmask16 upper = _mm512_cmp_ps_mask(v, avx512::all(0.0f), _CMP_GT_OQ);
-                           const math::Floats below = _mm512_mask_sub_ps(tail, upper, avx512::all(1.0f), tail);
-                           return avx512::multiply_add(v * float(kDensity), math::bell(v), below);
-                       },
-                       x, math::normal_tail(x, math::tail_exponent(x)));
+    if constexpr (sizeof(T) == sizeof(float) && requires(avx512::Floats v) { Op::second(v, v, v); }) {
+        const auto put = [&](float* to, const auto& both) {
+            avx512::store(to, both.value);
+            avx512::store(x + (to - out), both.derivative);
+        };
+        return put_two_halves<2>(
+            out, x, count, [](auto v, auto then) { Op::first(v, then); },
+            [](auto v, auto exponent, auto bell) { return Op::second(v, exponent, bell); }, put);
     }
 #endif
-};
+    CLEW_VECTORISE
+    for (int64_t i = 0; i < count; ++i) {
+        const ValueAndDerivative<T> both = Op::apply(x[i]);
+        out[i] = both.value;
+        x[i] = both.derivative;
+    }
+}
+template <class Op, class T>
+void derivative_loop(char* const* data, const int64_t*, int64_t count) {
+    T *const out = reinterpret_cast<T*>(data[0]), *const x = reinterpret_cast<T*>(data[1]);
+    derivative_block<Op>(out, x, count);
+    const int64_t whole = count & -kPadding;
+    T values[kPadding], derivatives[kPadding];
+    for (int64_t i = 0; i < kPadding; ++i) derivatives[i] = whole + i < count ? x[whole + i] : T(1);
+    if (whole < count) derivative_block<Op>(values, derivatives, kPadding);
+    for (int64_t i = whole; i < count; ++i) {
+        out[i] = values[i - whole];
+        x[i] = derivatives[i - whole];
+    }
+}
 
 template <class T>
 struct Softplus {
@@ -240,6 +210,9 @@ CLEW_EXPORT_TABLE(ActivationTable, activation,
                       .hardsigmoid_backward = CLEW_FLOATING(binary_math_loop, HardsigmoidBackward),
                       .hardswish_backward = CLEW_FLOATING(binary_math_loop, HardswishBackward),
                       .threshold_backward = CLEW_FLOATING(binary_param_loop, ThresholdBackward),
+                      .gelu_and_derivative = CLEW_FLOATING(derivative_loop, GeluBoth),
+                      .gelu_tanh_and_derivative = CLEW_FLOATING(derivative_loop, GeluTanhBoth),
+                      .mish_and_derivative = CLEW_FLOATING(derivative_loop, MishBoth),
                   });
 
 }  // namespace clew::kernels

@@ -166,25 +166,21 @@ private:
 };
 
 template <class Inner>
+std::unique_ptr<KernelCall> call_of(const Plan& plan, std::int64_t count, const Inner& inner) {
+    const bool flat = plan.ndim == 1 && count <= kChunk;
+    if (flat && plan.operands == 1) return std::make_unique<FlatCall<1, Inner>>(plan, count, inner);
+    if (flat && plan.operands == 2) return std::make_unique<FlatCall<2, Inner>>(plan, count, inner);
+    if (flat && plan.operands == 3) return std::make_unique<FlatCall<3, Inner>>(plan, count, inner);
+    if (flat && plan.operands == 4) return std::make_unique<FlatCall<4, Inner>>(plan, count, inner);
+    return std::make_unique<PlanCall<Inner>>(plan, count, inner);
+}
+
+template <class Inner>
 [[gnu::noinline, gnu::cold]] void capture(const View& out, std::span<const View> inputs, const Inner& inner) {
     Plan plan;
     const std::int64_t count = make_plan(plan, out, inputs);
     if (count == 0) return;
-    const auto add = [&]<class Call>() {
-        capture_under_way->calls.push_back(std::make_unique<Call>(plan, count, inner));
-    };
-    if (plan.ndim > 1 || count > kChunk)
-        add.template operator()<PlanCall<Inner>>();
-    else if (plan.operands == 1)
-        add.template operator()<FlatCall<1, Inner>>();
-    else if (plan.operands == 2)
-        add.template operator()<FlatCall<2, Inner>>();
-    else if (plan.operands == 3)
-        add.template operator()<FlatCall<3, Inner>>();
-    else if (plan.operands == 4)
-        add.template operator()<FlatCall<4, Inner>>();
-    else
-        add.template operator()<PlanCall<Inner>>();
+    capture_under_way->calls.push_back(call_of(plan, count, inner));
     const RunScope runs;  // pieces for several threads, too
     walk(plan, count, inner);
 }
@@ -246,6 +242,18 @@ void elementwise(ParamLoop loop, const Number* params, const View& out, std::spa
     iterate(out, inputs, [loop, params](char* const* data, const std::int64_t* strides, std::int64_t count) {
         loop(data, strides, count, params);
     });
+}
+
+std::unique_ptr<KernelCall> call_of(const FlatLoop& loop, char* const* data) {
+    Plan plan;
+    plan.ndim = 1;
+    plan.operands = loop.operands;
+    plan.sizes[0] = loop.count;
+    std::copy_n(loop.strides, loop.operands, plan.strides[0]);
+    std::copy_n(loop.items, loop.operands, plan.items);
+    std::copy_n(data, loop.operands, plan.data);
+    if (loop.plain) return call_of(plan, loop.count, loop.plain);
+    return call_of(plan, loop.count, WithNumbers{loop.numbered, {loop.numbers[0], loop.numbers[1], loop.numbers[2]}});
 }
 
 }  // namespace clew::kernels
