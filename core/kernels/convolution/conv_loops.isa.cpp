@@ -1,6 +1,7 @@
 #include "core/kernels/convolution/conv_loops.h"
 
 #include "core/kernels/elementwise/vectors.h"
+#include "core/kernels/matrix/transpose.h"
 
 // A tile's sums stay in registers while the terms run; each step loads the vectors of b and one element of a for each
 // row. Here a * b + c may be one fused instruction, as in small_gemm.isa.cpp.
@@ -111,11 +112,11 @@ template <class T>
 template <class T>
 void transpose(T* out, Index out_stride, const T* in, Index in_stride, Index rows, Index columns) {
     constexpr Index lanes = kLanes<T>;
-    if (rows < lanes || columns < lanes) {
-        for (Index r = 0; r < rows; ++r)
-            for (Index c = 0; c < columns; ++c) out[c * out_stride + r] = in[r * in_stride + c];
-        return;
-    }
+    constexpr Index size = sizeof(T);
+    if (rows < lanes || columns < lanes)
+        return CLEW_JOIN(transpose_loops, CLEW_ISA)
+            .block(reinterpret_cast<char*>(out), out_stride * size, reinterpret_cast<const char*>(in), in_stride * size,
+                   columns, rows, size);
     // The last square of a row or column overlaps the one before, and writes the same there.
     for (Index i = 0; i < rows; i += lanes) {
         const Index r = i + lanes <= rows ? i : rows - lanes;

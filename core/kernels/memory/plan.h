@@ -43,8 +43,10 @@ void run(const Plan& plan, std::int64_t begin, std::int64_t end, const Inner& in
         inner(data, plan.strides[0], count);
         left -= count;
         if (left == 0) return;
-        for (int k = 0; k < plan.operands; ++k) data[k] -= index[0] * plan.strides[0][k];
-        index[0] = 0;
+        if (index[0] != 0) {  // of the first row
+            for (int k = 0; k < plan.operands; ++k) data[k] -= index[0] * plan.strides[0][k];
+            index[0] = 0;
+        }
         for (int axis = 1; axis < plan.ndim; ++axis) {
             for (int k = 0; k < plan.operands; ++k) data[k] += plan.strides[axis][k];
             if (++index[axis] < plan.sizes[axis]) break;

@@ -79,8 +79,10 @@ public:
             body(static_cast<char* const*>(at), length);
             left -= length;
             if (left == 0) return;
-            step(at, inner, -place[inner]);
-            place[inner] = 0;
+            if (place[inner] != 0) {  // of the first row
+                step(at, inner, -place[inner]);
+                place[inner] = 0;
+            }
             for (int axis = inner - 1;; --axis) {
                 step(at, axis, 1);
                 if (++place[axis] < sizes_[axis]) break;

@@ -3,10 +3,8 @@
 namespace clew::kernels {
 
 Task task_of(int kind, const View& out, const View& in, std::uint32_t axes_mask, const View* centers) {
-    Task task{
-        reduce_loops().reducers[kind][static_cast<int>(in.dtype)], {}, {}, {}, in.dtype, 0, 1.0, centers != nullptr};
+    Task task(reduce_loops().reducers[kind][static_cast<int>(in.dtype)], in.dtype, centers != nullptr);
     if (task.reducer.start == nullptr) no_kernel_for(in.dtype);
-    task.in_size = static_cast<std::int64_t>(item_size(in.dtype));
     const std::int64_t out_size = static_cast<std::int64_t>(item_size(out.dtype));
     int kept_axis = out.ndim;
     for (int axis = in.ndim - 1; axis >= 0; --axis) {

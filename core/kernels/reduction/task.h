@@ -6,13 +6,19 @@
 namespace clew::kernels {
 
 struct Task {
+    // Not an aggregate, whose arrays would be zeroed first.
+    Task(const Reducer& reducer, DType in_dtype, bool centered)
+        : reducer(reducer),
+          in_dtype(in_dtype),
+          in_size(static_cast<std::int64_t>(item_size(in_dtype))),
+          centered(centered) {}
     const Reducer& reducer;
     Axes kept;
     Axes reduced;
-    Places start;
+    Places start{};
     DType in_dtype;
     std::int64_t in_size;
-    double divisor;
+    double divisor = 1;
     bool centered;
 
     // That pays where the kept elements lie side by side, and where the reduced ones are too few to make a row.
