@@ -138,30 +138,35 @@ void scatter(char* out, int64_t stride, const T* in, int64_t count) {
     }
 }
 
-// Runs `block(out, inputs, count, params)`, whose count is a multiple of kPadding, over any strides.
+// Runs `block(out, inputs, count, params)`, whose count is a multiple of kPadding, over any strides: where elements lie
+// side by side it takes them as they lie.
 template <class T, int kInputs, class Block>
 CLEW_INLINE void in_blocks(Block block, char* const* data, const int64_t* strides, int64_t count,
                            const Number* params) {
     bool contiguous = true;
     for (int k = 0; k <= kInputs; ++k) contiguous &= strides[k] == sizeof(T);
     const int64_t whole = contiguous ? count & -kPadding : 0;
+    const T* inputs[kInputs];
     if (whole > 0) {
-        const T* inputs[kInputs];
         for (int k = 0; k < kInputs; ++k) inputs[k] = reinterpret_cast<const T*>(data[k + 1]);
         block(reinterpret_cast<T*>(data[0]), inputs, whole, params);
     }
     T buffers[kInputs + 1][kBuffer];
-    const T* inputs[kInputs];
-    for (int k = 0; k < kInputs; ++k) inputs[k] = buffers[k + 1];
-    for (int64_t start = whole; start < count; start += kBuffer) {
-        const int64_t length = count - start < kBuffer ? count - start : kBuffer;
+    for (int64_t start = whole, length; start < count; start += length) {
+        const int64_t rest = count - start;
+        length = rest >= kBuffer ? kBuffer : rest >= kPadding ? rest & -kPadding : rest;
         const int64_t padded = (length + kPadding - 1) & -kPadding;
+        const auto lies_ready = [&](int k) { return strides[k] == sizeof(T) && length == padded; };
         for (int k = 1; k <= kInputs; ++k) {
-            gather(buffers[k], data[k] + start * strides[k], strides[k], length);
+            const char* const from = data[k] + start * strides[k];
+            inputs[k - 1] = lies_ready(k) ? reinterpret_cast<const T*>(from) : buffers[k];
+            if (lies_ready(k)) continue;
+            gather(buffers[k], from, strides[k], length);
             for (int64_t i = length; i < padded; ++i) buffers[k][i] = T(1);
         }
-        block(buffers[0], inputs, padded, params);
-        scatter(data[0] + start * strides[0], strides[0], buffers[0], length);
+        char* const to = data[0] + start * strides[0];
+        block(lies_ready(0) ? reinterpret_cast<T*>(to) : buffers[0], inputs, padded, params);
+        if (!lies_ready(0)) scatter(to, strides[0], buffers[0], length);
     }
 }
 
