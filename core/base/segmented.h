@@ -51,7 +51,6 @@ public:
             segments_.push_back(static_cast<T*>(slabs_->take(kEach * sizeof(T))));
         void* const place = segments_[size_ / kEach] + size_ % kEach;
         ++size_;
-        __builtin_prefetch(static_cast<T*>(place) + 2, 1);  // mostly others follow
         if constexpr (sizeof...(parts) == 0)
             return *::new (place) T;
         else

@@ -1,5 +1,6 @@
 // Memory that is taken in small pieces and given back all at once.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -12,7 +13,8 @@ namespace clew {
 // Note [Slabs]
 // Touching fresh pages costs more than what is written there: a microsecond for each 4 KiB. So what grows with the
 // length of a recording comes from a few blocks, each larger than the one before, up to a huge page, which is touched
-// at once; and blocks that others gave back are used again (Note [Cached blocks]).
+// at once; and blocks that others gave back are used again (Note [Cached blocks]). Writing to lines that are not in the
+// cache holds up all that is written after them, so the lines that come next are asked for before.
 class Slabs {
 public:
     Slabs() = default;
@@ -27,7 +29,9 @@ public:
         bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
         if (bytes > left_) add(bytes);
         left_ -= bytes;
-        return std::exchange(next_, next_ + bytes);
+        void* const taken = std::exchange(next_, next_ + bytes);
+        fetch_ahead();
+        return taken;
     }
     std::int64_t bytes() const {
         std::int64_t sum = 0;
@@ -37,6 +41,13 @@ public:
 
 private:
     static constexpr std::size_t kAlignment = 16, kFirst = 4 << 10, kLast = 2 << 20;
+    static constexpr std::ptrdiff_t kLine = 64, kAhead = 4096;
+
+    void fetch_ahead() {
+        const std::ptrdiff_t most = std::min(kAhead, static_cast<std::ptrdiff_t>(left_));
+        if (fetched_ < next_) fetched_ = next_;
+        for (; fetched_ < next_ + most; fetched_ += kLine) __builtin_prefetch(fetched_, 1);
+    }
 
     void add(std::size_t least) {
         std::size_t size = kFirst;
@@ -45,12 +56,12 @@ private:
         if (size < least) size = least;
         slabs_.emplace_back(nullptr, size);
         slabs_.back().first = block_take(size);
-        next_ = static_cast<char*>(slabs_.back().first);
+        next_ = fetched_ = static_cast<char*>(slabs_.back().first);
         left_ = size;
     }
 
     std::vector<std::pair<void*, std::size_t>> slabs_;
-    char* next_ = nullptr;
+    char *next_ = nullptr, *fetched_ = nullptr;  // from where on nothing was asked for
     std::size_t left_ = 0;
 };
 
