@@ -4,7 +4,6 @@
 #include <limits>
 #include <utility>
 
-#include "core/base/flat_table.h"
 #include "core/program/code/coded_strips.h"
 #include "core/program/fused_product.h"
 #include "core/program/graph_gradient.h"
@@ -17,14 +16,10 @@ namespace clew {
 class Coding {
 public:
     Coding(Planner& planner, Plan& plan)
-        : planner_(planner), plan_(plan), uses_(planner.count_uses()), locals_(planner.memories()) {
-        for (const Planner::Noted& noted : planner.noted_)
-            for (const Planner::Call& call : noted.calls)
-                if (call.call) references_.insert(call.call.get(), &call.references);
-    }
+        : planner_(planner), plan_(plan), uses_(planner.count_uses()), locals_(planner.memories()) {}
 
-    // After the calls have gone to the plan.
     void go() {
+        planner_.order(plan_, &references_);
         std::vector<Planned> order;
         std::vector<code::Replaceable*> all = strips();
         plan_.located.resize(all.size());
@@ -79,7 +74,7 @@ private:
         int written = 0;
         for (std::size_t i = begin; i < end; ++i) {
             const auto* const call = plan_.order[i].call;
-            const std::vector<Planner::Reference>& references = **references_.find(call);
+            const std::vector<Planner::Reference>& references = *references_[i];
             code::Statement made = small_statement(*call, references);
             // Of one type: what lies at one place at different times is then of one type, too.
             if (made.wide() && wide && made.wide() != wide) made.expression = nullptr, made.block = {};
@@ -131,8 +126,8 @@ private:
     struct Local {
         int index = -1, uses = 0;
     };
-    std::vector<Local> locals_;  // of each memory: in the job that is put together
-    FlatTable<const kernels::KernelCall*, const std::vector<Planner::Reference>*> references_;
+    std::vector<Local> locals_;                                       // of each memory: in the job that is put together
+    std::vector<const std::vector<Planner::Reference>*> references_;  // of each call of the plan's order
 };
 
 code::Statement Planner::statement_of(const std::optional<kernels::FlatLoop>& loop,
@@ -163,10 +158,8 @@ code::Statement Planner::dense_statement_of(const kernels::FlatLoop& loop, const
 }
 
 void Planner::order_with_code(Plan& plan) {
-    if (!program_.coded || !code::is_wanted()) return order(plan);
-    Coding coding(*this, plan);
+    if (program_.coded && code::is_wanted()) return Coding(*this, plan).go();
     order(plan);
-    coding.go();
 }
 
 std::vector<std::string> code_of(const Program& program) {

@@ -175,7 +175,8 @@ private:
     void fuse();
     void lay_out(Plan& plan);
     Plan::Located::Operand locate(Plan& plan, const Reference& one);
-    void order(Plan& plan);
+    // `references`: those of each entry of the order, null of what is no call.
+    void order(Plan& plan, std::vector<const std::vector<Reference>*>* references = nullptr);
     void order_with_code(Plan& plan);
     std::vector<char> only_saved() const;
     void look(Plan& plan);

@@ -125,8 +125,9 @@ Plan::Located::Operand Planner::locate(Plan& plan, const Reference& one) {
     return {Plan::Located::kArena, offset, nullptr};
 }
 
-void Planner::order(Plan& plan) {
+void Planner::order(Plan& plan, std::vector<const std::vector<Reference>*>* references) {
     std::vector<int> last(program_.memories.size(), -1);  // entry that reads memory which a step makes
+    std::size_t calls = 0;
     const auto made_by_step = [&](std::size_t memory) {
         return program_.memories[memory].input < 0 && program_.memories[memory].made_by >= 0 && !planned_[memory];
     };
@@ -135,12 +136,15 @@ void Planner::order(Plan& plan) {
         for (int k = 0; k < run.inputs + run.outputs; ++k)
             if (const int reg = slice_.registers[static_cast<std::size_t>(run.first + k)]; reg >= 0)
                 last[static_cast<std::size_t>(program_.of(reg).memory)] = static_cast<int>(i);
+        calls += noted_[i].calls.size();
         // A call may do what one of an earlier step did (Note [Joined calls]).
         for (const Call& call : noted_[i].calls)
             for (const Reference& one : call.references)
                 if (const auto memory = static_cast<std::size_t>(one.memory); call.runs && memory < last.size())
                     last[memory] = static_cast<int>(i);
     }
+    plan.calls.reserve(calls);
+    plan.order.reserve(calls);
     ByPosition let_go(noted_.size(), last.size());
     for (std::size_t i = 0; i < last.size(); ++i)
         if (last[i] >= 0 && made_by_step(i) && !wanted_[i]) let_go.add(last[i], i);
@@ -151,6 +155,9 @@ void Planner::order(Plan& plan) {
             if (!call.runs || call.constant) continue;
             plan.order.push_back({call.call.get(), static_cast<int>(i), call.call->work() > WithoutGil::kWorthIt});
             plan.calls.push_back(std::move(call.call));
+            if (references == nullptr) continue;
+            references->resize(plan.order.size());
+            references->back() = &call.references;
         }
         if (!noted_[i].captured && (kind == StepKind::Run || kind == StepKind::Read))
             plan.order.push_back({nullptr, static_cast<int>(i)});
