@@ -174,6 +174,7 @@ private:
     void group();
     void fuse();
     void lay_out(Plan& plan);
+    std::vector<char> handed_on(const std::vector<int>& last) const;
     Plan::Located::Operand locate(Plan& plan, const Reference& one);
     // `references`: those of each entry of the order, null of what is no call.
     void order(Plan& plan, std::vector<const std::vector<Reference>*>* references = nullptr);

@@ -37,17 +37,13 @@ private:
 
 // Gives each memory its place, and all pointers what they point to.
 void Planner::lay_out(Plan& plan) {
-    struct Life {
-        int first = -1, last = -1;
-    };
-    std::vector<Life> lives(memories());
+    std::vector<int> first(memories(), -1), last = first;  // positions
     places_.assign(memories(), kNoPlace);
     plan.base_of.assign(memories(), -1);
     int position = 0;
     const auto lives_at = [&](int memory) {
-        Life& life = lives[static_cast<std::size_t>(memory)];
-        if (life.first < 0) life.first = position;
-        life.last = position;
+        if (int& begin = first[static_cast<std::size_t>(memory)]; begin < 0) begin = position;
+        last[static_cast<std::size_t>(memory)] = position;
     };
     for (std::size_t i = 0; i < noted_.size(); ++i) {
         for (const Call& call : noted_[i].calls) {
@@ -69,19 +65,22 @@ void Planner::lay_out(Plan& plan) {
         const Temporary& temporary = temporaries_[memory - program_.memories.size()];
         return temporary.before + temporary.after;
     };
-    ByPosition begins(static_cast<std::size_t>(position), memories()), ends = begins;
+    ByPosition begins(static_cast<std::size_t>(position), memories()), ends = begins, handed = begins;
+    const std::vector<char> is_handed = handed_on(last);
     for (std::size_t i = 0; i < memories(); ++i) {
-        if (!is_planned(static_cast<int>(i)) || wanted_[i] || lives[i].first < 0) continue;
+        if (!is_planned(static_cast<int>(i)) || wanted_[i] || first[i] < 0) continue;
         if (constant_[i]) {
             places_[i] = constants.take(bytes_of(i));
             continue;
         }
-        begins.add(lives[i].first, i);
-        ends.add(lives[i].last, i);
+        begins.add(first[i], i);
+        (is_handed[i] ? handed : ends).add(last[i], i);
     }
     for (std::size_t at = 0; at < static_cast<std::size_t>(position); ++at) {
+        const auto give = [&](std::size_t memory) { arena.give(places_[memory], bytes_of(memory)); };
+        handed.each(at, give);
         begins.each(at, [&](std::size_t memory) { places_[memory] = arena.take(bytes_of(memory)); });
-        ends.each(at, [&](std::size_t memory) { arena.give(places_[memory], bytes_of(memory)); });
+        ends.each(at, give);
     }
     plan.arena_bytes = arena.bytes();
     if (constants.bytes()) plan.constants = Storage::make(constants.bytes());
