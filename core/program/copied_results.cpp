@@ -17,8 +17,8 @@ public:
     void go() {
         for (step_ = 0; step_ < planner_.noted_.size(); ++step_)
             for (Call& copy : planner_.noted_[step_].calls)
-                if (const auto what = copy.call->plain_copy(); what && copy.runs && !copy.constant)
-                    leave_out(copy, *what);
+                if (copy.runs && !copy.constant)
+                    if (const auto what = copy.call->plain_copy()) leave_out(copy, *what);
     }
 
 private:

@@ -136,6 +136,7 @@ private:
         std::unique_ptr<kernels::KernelCall> call;
         std::vector<Reference> references;
         bool runs = false, constant = false;
+        int step = -1;  // of Slice::runs_of, if it runs with those of another one
     };
     struct Noted {
         bool captured = false;
@@ -182,6 +183,8 @@ private:
     std::vector<char> only_saved() const;
     void look(Plan& plan);
     bool may_fail(std::size_t index) const;
+    void advance_checks();
+    void advance_optimizer_steps();
     void find_last_failing();
     void find_taken(Plan& plan) const;
     void find_direct(Plan& plan) const;
@@ -196,6 +199,7 @@ private:
     std::vector<char> planned_, wanted_, constant_;  // for each memory
     int last_failing_ = -1;                          // of Slice::runs_of: the last that may fail
     std::vector<std::int64_t> places_;               // in the arena
+    friend class Advancing;
     friend class Grouping;
     friend class CopiedResults;
     friend class Fusing;

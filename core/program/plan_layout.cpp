@@ -152,7 +152,8 @@ void Planner::order(Plan& plan, std::vector<const std::vector<Reference>*>* refe
         const StepKind kind = slice_.runs_of[i].kind;
         for (Call& call : noted_[i].calls) {
             if (!call.runs || call.constant) continue;
-            plan.order.push_back({call.call.get(), static_cast<int>(i), call.call->work() > WithoutGil::kWorthIt});
+            const int step = call.step < 0 ? static_cast<int>(i) : call.step;
+            plan.order.push_back({call.call.get(), step, call.call->work() > WithoutGil::kWorthIt});
             plan.calls.push_back(std::move(call.call));
             if (references == nullptr) continue;
             references->resize(plan.order.size());

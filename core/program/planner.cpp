@@ -141,10 +141,12 @@ std::unique_ptr<Plan> Planner::make() {
     find_constants();
     keep_derivatives();
     join();
+    advance_checks();
     find_last_failing();
     write_where_copied();
     group();
     fuse();
+    advance_optimizer_steps();
     auto plan = std::make_unique<Plan>();
     find_taken(*plan);
     lay_out(*plan);

@@ -89,7 +89,8 @@ public:
         }
     }
 
-    // Inputs that looked at one memory still do, at the same places, and no others.
+    // Inputs that looked at one memory still do, at the same places, and no others; and what is written overlaps no
+    // other input, as memory that is not ours might.
     void check_sharing() {
         // Each that moved is held against each other one; where many did, they are looked up.
         constexpr std::size_t kFew = 4;
@@ -109,8 +110,7 @@ public:
                          : std::ranges::all_of(std::span(moved, count), [&](std::size_t i) { return is_apart(i); });
         if (fits) return;
         slice_.sharing.clear();
-        differs(input(culprit_), culprit_shares_ ? "it shares memory with another input now"
-                                                 : "it no longer shares memory with another input");
+        differs(input(culprit_), what_);
     }
 
 private:
@@ -122,9 +122,21 @@ private:
     bool fits(std::size_t i, std::size_t k) {
         const bool shares = slice_.sharing[i].first == slice_.sharing[k].first;
         const bool shared = memory_of(i) == memory_of(k);
-        if (shares == shared && (!shared || shift_of(i) == shift_of(k))) return true;
+        if (shares == shared && (!shared || shift_of(i) == shift_of(k))) return shared || lie_apart(i, k);
         culprit_ = std::max(i, k);
-        culprit_shares_ = shares && !shared;
+        what_ = shares && !shared ? "it shares memory with another input now"
+                                  : "it no longer shares memory with another input";
+        return false;
+    }
+    // Of two storages.
+    bool lie_apart(std::size_t i, std::size_t k) {
+        const Storage &one = *slice_.sharing[i].first, &other = *slice_.sharing[k].first;
+        if (!one.foreign && !other.foreign) return true;
+        if (one.data + one.bytes <= other.data || other.data + other.bytes <= one.data) return true;
+        const auto is_written = [&](std::size_t at) { return slice_.written[static_cast<std::size_t>(memory_of(at))]; };
+        if (!is_written(i) && !is_written(k)) return true;
+        culprit_ = std::max(i, k);
+        what_ = "it overlaps another input, and one of the two is written";
         return false;
     }
     bool is_apart(std::size_t i) {
@@ -141,12 +153,15 @@ private:
             if (on_memory == slice_.inputs.size()) on_memory = i;
             const std::size_t on_storage = by_storage.emplace(slice_.sharing[i].first, i).first->second;
             if (!fits(i, on_memory) || !fits(i, on_storage)) return false;
+            if (!slice_.sharing[i].first->foreign) continue;
+            for (std::size_t k = 0; k < slice_.inputs.size(); ++k)
+                if (slice_.sharing[k].first != slice_.sharing[i].first && !lie_apart(i, k)) return false;
         }
         return true;
     }
 
     std::size_t culprit_ = 0;
-    bool culprit_shares_ = false;
+    const char* what_ = nullptr;
     const Program& program_;
     Slice& slice_;
 };

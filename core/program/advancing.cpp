@@ -1,0 +1,117 @@
+// Calls that run earlier than their steps did: Note [Calls that run earlier].
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "core/program/plan.h"
+#include "core/program/slice.h"
+
+namespace clew {
+
+// Note [Calls that run earlier]
+// A call that only looks whether values are in order, and writes nothing, runs behind the one before it that may fail:
+// as early as what it reads is there, and in the order of their errors. So more of a replay comes after the last call
+// that may fail, where gradients are written over those before, and inputs where they lie.
+//
+// An optimizer's step over a large parameter runs as soon as nothing that follows needs the parameter as it was: behind
+// the product that makes its gradient and those that read it. These two are still in the cache then, in which not all
+// parameters fit. What counts the steps of this parameter, one number, goes with it. No other input overlaps what is
+// written: no replay would run then (InputCheck in witness.cpp).
+class Advancing {
+public:
+    explicit Advancing(Planner& planner) : planner_(planner) {}
+
+    void checks() {
+        checks_ = true;
+        each_call(0, [&](const Place& at, Call& call) {
+            if (!call.call->may_fail() || std::ranges::any_of(call.references, &Reference::written)) return;
+            call.step = static_cast<int>(at.step);
+            move(at, 0);
+        });
+    }
+
+    // Those of `first` and later steps.
+    void optimizer_steps(std::size_t first) {
+        each_call(first, [&](const Place& at, Call& call) {
+            const OpDef& op = *planner_.slice_.runs_of[at.step].op;
+            if (op.is(kOptimizerStep) && call.call->work() >= kLarge) move(at, first);
+        });
+    }
+
+private:
+    using Call = Planner::Call;
+    using Reference = Planner::Reference;
+    static constexpr std::int64_t kLarge = 8 << 10, kNumbers = 16;  // elements
+
+    struct Place {
+        std::size_t step, call;
+    };
+    Call& call_at(const Place& at) const { return planner_.noted_[at.step].calls[at.call]; }
+
+    template <class Body>
+    void each_call(std::size_t first, const Body& body) {
+        for (std::size_t step = first; step < planner_.noted_.size(); ++step)
+            for (std::size_t k = 0; k < planner_.noted_[step].calls.size(); ++k)
+                if (Call& call = planner_.noted_[step].calls[k]; call.runs && !call.constant) body({step, k}, call);
+    }
+
+    bool disturbs_moving(const Call& call) const {
+        const auto meet = [](const Reference& a, const Reference& b) {
+            return a.memory == b.memory && (a.written || b.written);
+        };
+        return std::ranges::any_of(moving_, [&](const Place& at) {
+            return std::ranges::any_of(call_at(at).references, [&](const Reference& a) {
+                return std::ranges::any_of(call.references, [&](const Reference& b) { return meet(a, b); });
+            });
+        });
+    }
+    static bool is_of_numbers(const Call& call) {
+        const auto loop = call.call->flat();
+        return loop && loop->count <= kNumbers;
+    }
+
+    void move(const Place& from, std::size_t first) {
+        moving_.assign(1, from);
+        const std::optional<Place> to = find_place(from, first);
+        if (!to || to->step == from.step) return;
+        std::vector<Call> calls;
+        for (const Place& one : moving_) calls.push_back(std::exchange(call_at(one), {}));
+        std::vector<Call>& there = planner_.noted_[to->step].calls;
+        there.insert(there.begin() + static_cast<std::ptrdiff_t>(to->call), std::move_iterator(calls.begin()),
+                     std::move_iterator(calls.end()));
+    }
+
+    // How early what is moving may run, in `first` or later; what makes numbers for it becomes part of it.
+    std::optional<Place> find_place(const Place& from, std::size_t first) {
+        std::optional<Place> to;
+        for (std::size_t step = from.step + 1; step-- > first;) {
+            const StepKind kind = planner_.slice_.runs_of[step].kind;
+            if (!planner_.noted_[step].captured && (kind == StepKind::Run || kind == StepKind::Read)) return to;
+            const std::vector<Call>& calls = planner_.noted_[step].calls;
+            for (std::size_t k = step == from.step ? from.call : calls.size(); k-- > 0;) {
+                const Call& call = calls[k];
+                if (!call.runs || call.constant) continue;
+                if (!(checks_ && call.call->may_fail()) && !disturbs_moving(call))
+                    to = Place{step, k};
+                else if (checks_ || !is_of_numbers(call))
+                    return to ? Place{step, k + 1} : to;
+                else
+                    moving_.insert(moving_.begin(), Place{step, k});
+            }
+        }
+        return to;
+    }
+
+    Planner& planner_;
+    bool checks_ = false;
+    std::vector<Place> moving_;  // in order
+};
+
+void Planner::advance_checks() { Advancing(*this).checks(); }
+
+void Planner::advance_optimizer_steps() {
+    Advancing(*this).optimizer_steps(static_cast<std::size_t>(last_failing_ + 1));
+}
+
+}  // namespace clew
