@@ -62,10 +62,12 @@ nb::object CompiledFunction::call(PyObject* positional, PyObject* named) {
     if (nb::object result; to_check && check(arguments, positional, named, result)) return result;
     if (nb::object result; find(arguments, result)) return result;
     ++misses;
-    if (gave_up_) return run(positional, named);
+    if (gave_up_) return run_eagerly(*path_of({}), positional, named);
     // The call may clear all of them.
     const std::shared_ptr<Path> path = path_of(arguments.key), exact = path_of(arguments.key_with_floats());
-    if (path->eager || exact->eager || (path->rest && path->rest--) || gives_up()) return run(positional, named);
+    for (const auto& one : {path, exact})
+        if (one->eager) return run_eagerly(*one, positional, named);
+    if ((path->rest && path->rest--) || gives_up()) return run(positional, named);
     if (arguments.unknown) {
         stay_eager(*path, arguments.unknown);
         return run(positional, named);
@@ -118,6 +120,11 @@ int CompiledFunction::traverse(visitproc visit, void* arg) const {
 
 nb::object CompiledFunction::run(PyObject* positional, PyObject* named) const {
     return nb::steal(checked(PyObject_Call(function.ptr(), positional, named)));
+}
+
+nb::object CompiledFunction::run_eagerly(const Path& path, PyObject* positional, PyObject* named) const {
+    if (strict_) warn(name() + " stays eager: it " + path.reason);
+    return run(positional, named);
 }
 
 bool CompiledFunction::is_running(const std::string& key) const {
@@ -201,7 +208,9 @@ nb::object CompiledFunction::record(const CallArguments& arguments, Path& path, 
     path.raised = 0;
     if (recording.cause.text.empty()) {
         keep(recording.variant);
-        if (++exact.recordings >= kMostRecordings) stay_eager(exact, last_miss_);
+        if (++exact.recordings >= kMostRecordings)
+            stay_eager(exact, last_miss_ + ", " + std::to_string(kMostRecordings) +
+                                  " times in all. To do: make what varies an argument, or a tensor");
     } else {
         path.reason = with_site(recording.cause);
         // What is done once only (a cache, the state of an optimizer) is not done again.
@@ -237,7 +246,7 @@ void CompiledFunction::stay_eager(Path& path, std::string reason) {
     path.eager = true;
     path.reason = reason;
     for (const std::string& said : said_)
-        if (said == reason) return;
+        if (said == reason && !strict_) return;
     said_.push_back(reason);
     warn(name() + " stays eager: it " + reason);
 }

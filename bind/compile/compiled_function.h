@@ -42,6 +42,8 @@ private:
         std::string reason;
     };
     nanobind::object run(PyObject* positional, PyObject* named) const;
+    // What stays eager; an error if that is not wanted.
+    nanobind::object run_eagerly(const Path& path, PyObject* positional, PyObject* named) const;
     bool is_running(const std::string& key) const;
     bool gives_up();
     std::shared_ptr<Path> path_of(const std::string& key);

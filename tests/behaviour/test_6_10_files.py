@@ -300,3 +300,20 @@ def test_a_program_is_saved_after_a_part_of_it_ran_again(path):
     loaded["z"].forward().backward()
     numpy.testing.assert_allclose(loaded["z"].item(), 1 + numpy.e, rtol=1e-6)
     numpy.testing.assert_allclose(loaded["x"].grad.numpy(), [2, 2 * numpy.e], rtol=1e-6)
+
+
+def test_a_tensor_of_another_block_gets_no_name():
+    """As when a loop has bound the variable to the next batch."""
+    x = clew.ones(3)
+    with clew.keep_graph() as program:
+        loss = (x * 2).sum()
+    batch = x
+    x = clew.full((3,), 7.0)
+    with pytest.raises(ValueError, match="expected a tensor that the program reads or makes for 'x', got another"):
+        program.name(loss=loss, x=x)
+    with pytest.raises(KeyError):
+        program["loss"]
+    program.name(loss=loss, x=batch)
+    program["x"].copy_(x)
+    program.run()
+    assert program["loss"].item() == 42

@@ -136,8 +136,9 @@ class Compiled(_core.CompiledFunction):
     def why(self) -> str:
         """Hits, misses, each variant with its steps, witnesses and times, and why calls stay eager.
 
-        The time of a replay is the shortest of its first 16. That of a call as Python is what the recorded call took
-        without the watching of its instructions, so it is somewhat more than that of a call that is not recorded.
+        The time of a replay is the shortest of its first 16. That of a call as Python is a bound: what the recorded
+        call took besides the watching of its instructions. A first call in cold caches may take many times what the
+        next ones do, so recording is regained after the calls that are named, or more.
 
         Example:
             >>> double = clew.compile(lambda x: x * 2)

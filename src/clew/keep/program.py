@@ -91,11 +91,17 @@ class Program:
 
         Raises:
             TypeError: something is no tensor.
-            ValueError: the name is taken by another tensor.
+            ValueError: the name is taken by another tensor, or the program neither reads nor makes the tensor (the
+                variable has been bound to another one since).
         """
         for name, tensor in tensors.items():
             if not isinstance(tensor, Tensor):
                 raise TypeError(f"name: expected a tensor for {name!r}, got {type(tensor).__name__}")
+            if self._core.register_of(tensor) < 0:
+                raise ValueError(
+                    f"name: expected a tensor that the program reads or makes for {name!r}, got another one; "
+                    "keep the tensor of the block in a variable of its own"
+                )
             if self._names.get(name, tensor) is not tensor:
                 raise ValueError(f"name: {name!r} is another tensor already; take another name")
         self._names |= tensors

@@ -22,7 +22,7 @@ class _Variant:
     misses: int
     last_miss: str
     eager: int
-    """The recorded call, without what recording it took."""
+    """The recorded call, without the time that was seen to go into recording it: no call as Python takes longer."""
     recording: int
     planning: int
     replay: int
@@ -36,14 +36,14 @@ class _Variant:
         return [*lines, f"    last miss: it {self.last_miss}"] if self.last_miss else lines
 
     def _gain(self) -> str:
-        """After how many hits the time that recording took is regained."""
+        """After how many hits the time that recording took is regained, at the earliest."""
         if not self.replay:
             return ""
-        text = f"; a call takes {_time(self.replay)}, as Python about {_time(self.eager)}"
+        text = f"; a call takes {_time(self.replay)}, as Python at most {_time(self.eager)}"
         gain = self.eager - self.replay
         if gain <= 0:
             return f"{text}: nothing is gained"
-        return f"{text}: regained after {math.ceil((self.recording + self.planning) / gain)} calls"
+        return f"{text}: regained after {math.ceil((self.recording + self.planning) / gain)} calls or more"
 
 
 def report(function: Compiled, name: str) -> str:
