@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 #include "core/program/plan.h"
@@ -20,7 +21,7 @@ namespace clew {
 // written: no replay would run then (InputCheck in witness.cpp).
 class Advancing {
 public:
-    explicit Advancing(Planner& planner) : planner_(planner) {}
+    explicit Advancing(Planner& planner) : planner_(planner), used_(planner.memories()) {}
 
     void checks() {
         checks_ = true;
@@ -56,14 +57,17 @@ private:
                 if (Call& call = planner_.noted_[step].calls[k]; call.runs && !call.constant) body({step, k}, call);
     }
 
+    void take(const Place& at) {
+        moving_.push_back(at);
+        for (const Reference& one : call_at(at).references) {
+            Used& used = used_[static_cast<std::size_t>(one.memory)];
+            (one.written ? used.written : used.read) = true;
+        }
+    }
     bool disturbs_moving(const Call& call) const {
-        const auto meet = [](const Reference& a, const Reference& b) {
-            return a.memory == b.memory && (a.written || b.written);
-        };
-        return std::ranges::any_of(moving_, [&](const Place& at) {
-            return std::ranges::any_of(call_at(at).references, [&](const Reference& a) {
-                return std::ranges::any_of(call.references, [&](const Reference& b) { return meet(a, b); });
-            });
+        return std::ranges::any_of(call.references, [&](const Reference& one) {
+            const Used& used = used_[static_cast<std::size_t>(one.memory)];
+            return used.written || (one.written && used.read);
         });
     }
     static bool is_of_numbers(const Call& call) {
@@ -72,11 +76,15 @@ private:
     }
 
     void move(const Place& from, std::size_t first) {
-        moving_.assign(1, from);
+        moving_.clear();
+        take(from);
         const std::optional<Place> to = find_place(from, first);
+        for (const Place& one : moving_)
+            for (const Reference& reference : call_at(one).references)
+                used_[static_cast<std::size_t>(reference.memory)] = {};
         if (!to || to->step == from.step) return;
         std::vector<Call> calls;
-        for (const Place& one : moving_) calls.push_back(std::exchange(call_at(one), {}));
+        for (const Place& one : moving_ | std::views::reverse) calls.push_back(std::exchange(call_at(one), {}));
         std::vector<Call>& there = planner_.noted_[to->step].calls;
         there.insert(there.begin() + static_cast<std::ptrdiff_t>(to->call), std::move_iterator(calls.begin()),
                      std::move_iterator(calls.end()));
@@ -97,7 +105,7 @@ private:
                 else if (checks_ || !is_of_numbers(call))
                     return to ? Place{step, k + 1} : to;
                 else
-                    moving_.insert(moving_.begin(), Place{step, k});
+                    take({step, k});
             }
         }
         return to;
@@ -105,7 +113,11 @@ private:
 
     Planner& planner_;
     bool checks_ = false;
-    std::vector<Place> moving_;  // in order
+    std::vector<Place> moving_;  // the last one first
+    struct Used {
+        bool read = false, written = false;
+    };
+    std::vector<Used> used_;  // of each memory: by what is moving
 };
 
 void Planner::advance_checks() { Advancing(*this).checks(); }
