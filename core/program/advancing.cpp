@@ -43,12 +43,8 @@ public:
 private:
     using Call = Planner::Call;
     using Reference = Planner::Reference;
+    using Place = Planner::Place;
     static constexpr std::int64_t kLarge = 8 << 10, kNumbers = 16;  // elements
-
-    struct Place {
-        std::size_t step, call;
-    };
-    Call& call_at(const Place& at) const { return planner_.noted_[at.step].calls[at.call]; }
 
     template <class Body>
     void each_call(std::size_t first, const Body& body) {
@@ -59,7 +55,7 @@ private:
 
     void take(const Place& at) {
         moving_.push_back(at);
-        for (const Reference& one : call_at(at).references) {
+        for (const Reference& one : planner_.call_at(at).references) {
             Used& used = used_[static_cast<std::size_t>(one.memory)];
             (one.written ? used.written : used.read) = true;
         }
@@ -80,11 +76,12 @@ private:
         take(from);
         const std::optional<Place> to = find_place(from, first);
         for (const Place& one : moving_)
-            for (const Reference& reference : call_at(one).references)
+            for (const Reference& reference : planner_.call_at(one).references)
                 used_[static_cast<std::size_t>(reference.memory)] = {};
         if (!to || to->step == from.step) return;
         std::vector<Call> calls;
-        for (const Place& one : moving_ | std::views::reverse) calls.push_back(std::exchange(call_at(one), {}));
+        for (const Place& one : moving_ | std::views::reverse)
+            calls.push_back(std::exchange(planner_.call_at(one), {}));
         std::vector<Call>& there = planner_.noted_[to->step].calls;
         there.insert(there.begin() + static_cast<std::ptrdiff_t>(to->call), std::move_iterator(calls.begin()),
                      std::move_iterator(calls.end()));
@@ -94,8 +91,7 @@ private:
     std::optional<Place> find_place(const Place& from, std::size_t first) {
         std::optional<Place> to;
         for (std::size_t step = from.step + 1; step-- > first;) {
-            const StepKind kind = planner_.slice_.runs_of[step].kind;
-            if (!planner_.noted_[step].captured && (kind == StepKind::Run || kind == StepKind::Read)) return to;
+            if (planner_.runs_as_it_is(step)) return to;
             const std::vector<Call>& calls = planner_.noted_[step].calls;
             for (std::size_t k = step == from.step ? from.call : calls.size(); k-- > 0;) {
                 const Call& call = calls[k];

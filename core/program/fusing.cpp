@@ -16,8 +16,7 @@ public:
     void go() {
         Call* before = nullptr;  // that ran last, with nothing between
         for (std::size_t step = 0; step < planner_.noted_.size(); ++step) {
-            const StepKind kind = planner_.slice_.runs_of[step].kind;
-            if (!planner_.noted_[step].captured && (kind == StepKind::Run || kind == StepKind::Read)) before = nullptr;
+            if (planner_.runs_as_it_is(step)) before = nullptr;
             for (Call& call : planner_.noted_[step].calls) {
                 if (!call.runs || call.constant) continue;
                 if (before && is_row_of(*before, call)) add_row(*before, call);

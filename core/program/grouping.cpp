@@ -68,8 +68,7 @@ private:
         written_between_ = any_between_ = false;
         std::size_t passed = 0;
         for (; step < planner_.noted_.size(); ++step, k = 0) {
-            const StepKind kind = planner_.slice_.runs_of[step].kind;
-            if (!planner_.noted_[step].captured && (kind == StepKind::Run || kind == StepKind::Read)) return;
+            if (planner_.runs_as_it_is(step)) return;
             for (; k < planner_.noted_[step].calls.size(); ++k) {
                 Call& call = planner_.noted_[step].calls[k];
                 if (!call.runs || call.constant) continue;

@@ -32,13 +32,10 @@ public:
 private:
     using Call = Planner::Call;
     using Reference = Planner::Reference;
-    struct Place {
-        std::size_t step, call;
-    };
+    using Place = Planner::Place;
     static constexpr Place kNowhere{~std::size_t{0}, 0};
 
     std::vector<Call>& calls_of(std::size_t step) { return planner_.noted_[step].calls; }
-    Call& at(Place place) { return calls_of(place.step)[place.call]; }
     Place& last_use(int memory) { return last_use_[static_cast<std::size_t>(memory)]; }  // by the calls so far
 
     bool is_only_here(int memory) const {
@@ -49,7 +46,7 @@ private:
     void join(Place last, const Reference between) {
         const Place place = last_use(between.memory);
         if (place.step == kNowhere.step) return;
-        Call &first = at(place), &second = at(last);
+        Call &first = planner_.call_at(place), &second = planner_.call_at(last);
         std::unique_ptr<kernels::KernelCall> joined = second.call->joined_with(*first.call, between.pointer);
         if (!joined || !may_wait(first, between, written_between(place, last))) return;
         std::vector<Reference> references;
@@ -67,8 +64,7 @@ private:
     std::optional<std::vector<int>> written_between(Place first, Place last) {
         std::vector<int> written;
         for (std::size_t step = first.step; step <= last.step; ++step) {
-            const StepKind kind = planner_.slice_.runs_of[step].kind;
-            if (!planner_.noted_[step].captured && (kind == StepKind::Run || kind == StepKind::Read)) return {};
+            if (planner_.runs_as_it_is(step)) return {};
             const std::vector<Call>& calls = calls_of(step);
             const std::size_t begin = step == first.step ? first.call + 1 : 0;
             const std::size_t end = step == last.step ? last.call : calls.size();

@@ -147,6 +147,13 @@ private:
         std::int64_t before, after;
     };
 
+    // A call of a step: its place in `noted_`.
+    struct Place {
+        std::size_t step, call;
+    };
+    Call& call_at(const Place& at) { return noted_[at.step].calls[at.call]; }
+    // Between the others: it does more than its calls.
+    bool runs_as_it_is(std::size_t step) const;
     std::size_t memories() const { return program_.memories.size() + temporaries_.size(); }
     bool is_planned(int memory) const;
     bool is_input(int memory) const {

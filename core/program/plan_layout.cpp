@@ -149,7 +149,6 @@ void Planner::order(Plan& plan, std::vector<const std::vector<Reference>*>* refe
         if (last[i] >= 0 && made_by_step(i) && !wanted_[i]) let_go.add(last[i], i);
     for (std::size_t i = 0; i < noted_.size(); ++i) {
         if (static_cast<int>(i) == last_failing_ + 1) plan.safe = plan.order.size();
-        const StepKind kind = slice_.runs_of[i].kind;
         for (Call& call : noted_[i].calls) {
             if (!call.runs || call.constant) continue;
             const int step = call.step < 0 ? static_cast<int>(i) : call.step;
@@ -159,8 +158,7 @@ void Planner::order(Plan& plan, std::vector<const std::vector<Reference>*>* refe
             references->resize(plan.order.size());
             references->back() = &call.references;
         }
-        if (!noted_[i].captured && (kind == StepKind::Run || kind == StepKind::Read))
-            plan.order.push_back({nullptr, static_cast<int>(i)});
+        if (runs_as_it_is(i)) plan.order.push_back({nullptr, static_cast<int>(i)});
         let_go.each(i, [&](std::size_t memory) {
             for (int reg = program_.memories[memory].last; reg >= 0; reg = program_.of(reg).before)
                 plan.order.push_back({nullptr, -1 - reg});

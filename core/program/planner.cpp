@@ -125,6 +125,11 @@ std::vector<int> Planner::count_uses() const {
     return uses;
 }
 
+bool Planner::runs_as_it_is(std::size_t step) const {
+    const StepKind kind = slice_.runs_of[step].kind;
+    return !noted_[step].captured && (kind == StepKind::Run || kind == StepKind::Read);
+}
+
 bool Planner::is_planned(int memory) const {
     const auto index = static_cast<std::size_t>(memory);
     return index >= program_.memories.size() || planned_[index];
