@@ -179,6 +179,12 @@ void forward(nb::handle object) {
     timer.done(*program, "forward");
 }
 
+bool is_filled_again(nb::handle tensor, nb::handle node) {
+    const TensorObject* const made = as_tensor(tensor.ptr());
+    const Program* const program = made ? kept_by(*made).program : nullptr;
+    return program && index_of(*program, as_node(node.ptr())) >= 0;
+}
+
 }  // namespace
 
 Program& program_of(nb::handle core_program) { return nb::cast<KeptProgram&>(core_program).program; }
@@ -212,6 +218,8 @@ void init_program(nb::module_& module) {
         .def("register_of", &KeptProgram::register_of, nb::arg("tensor"));
     init_python_steps(module);
     module.def("kept_forward", &forward, nb::arg("tensor"));
+    module.def("is_filled_again", &is_filled_again, nb::arg("tensor"), nb::arg("node"),
+               "Whether tensor.forward() makes what the node saved once more.");
     init_program_file(module);
     // For what a second run of the same operations would not do again.
     module.def("announce_once", [](nb::str why) {

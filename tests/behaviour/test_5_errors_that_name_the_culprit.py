@@ -5,6 +5,8 @@ import inspect
 import pytest
 from behaviour_support import MODIFIED, SECOND_TIME, line_here, node_named
 
+import clew
+
 pytestmark = pytest.mark.beyond
 HERE = "test_5_errors_that_name_the_culprit.py"
 
@@ -79,6 +81,30 @@ def test_5_1_freed_in_a_function_made_in_another(torch):
     error = second_backward(torch, y)
     assert_site(error.made_at, make.__code__.co_firstlineno + 1, "make")
     assert_site(error.freed_at, train.__code__.co_firstlineno + 1, "train")
+
+
+def test_5_1_a_graph_that_was_kept_can_be_filled_again():
+    a = clew.tensor([1.0, 2.0], requires_grad=True)
+    with clew.keep_graph():
+        y = (a * a).sum()
+    outside = y * 2
+    y.backward()
+    for run, advice in (
+        (y.backward, "call `y.forward()` before each backward"),
+        (outside.backward, "call `y.forward()` before it is used again"),
+    ):
+        with pytest.raises(RuntimeError, match="a second time") as caught:
+            run()
+        assert str(caught.value).endswith(f"; or, as clew.keep_graph kept it, {advice}")
+    z = (a * a).sum()  # of no program, and beside one
+    z.backward()
+    with pytest.raises(RuntimeError, match="a second time") as caught:
+        (z + y).backward()
+    assert "forward()" not in str(caught.value)
+    for _ in range(2):  # the advice is right
+        y.forward()
+        y.backward()
+    assert a.grad.tolist() == [8.0, 16.0]  # of four backward passes
 
 
 def test_5_1_reading_a_freed_slot_tells_the_same(torch):

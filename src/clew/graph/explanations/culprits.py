@@ -11,7 +11,7 @@ import sys
 from collections import deque
 from types import FrameType
 
-from ..._core import AccumulateGrad, Node, Tensor, live_tensors
+from ..._core import AccumulateGrad, Node, Tensor, is_filled_again, live_tensors
 from ...autograd.errors import GraphFreedError, InplaceError
 from ..model.records import Site, Write
 from ..model.walk import walk
@@ -80,15 +80,24 @@ def _tell_repair(
     frames = user_frames(sys._getframe())
     if path[0]._sequence_nr() == error._youngest:
         name = _names_of(path[:1], frames).get(path[0])
+        kept = _kept(path[0], error.node, name or "it", "each backward")
         error.advice = (
-            f"{_called(name, 'the value')} was run backward before: compute it again before each backward{retain}"
+            f"{_called(name, 'the value')} was run backward before: compute it again before each backward{retain}{kept}"
         )
         return
     user, shared, name = _entrance(path, error, frames)
     error.shared_at, error.shared_name = shared.made_at, name
     error.used_at = user.made_at if user else None
     error._may_be_detached = _have_history_without(shared, roots, inputs, began)
-    error.advice = _repair(error, frames) + retain
+    kept = _kept(shared, error.node, name or "that value", "it is used again")
+    error.advice = _repair(error, frames) + retain + kept
+
+
+def _kept(node: Node, freed: Node, name: str, when: str) -> str:
+    """The other way, where a block of `keep_graph` made the value: it fills the graph again."""
+    if not any(tensor._held_node == node and is_filled_again(tensor, freed) for tensor in live_tensors()):
+        return ""
+    return f"; or, as clew.keep_graph kept it, call `{name}.forward()` before {when}"
 
 
 def _written_since(freed: Node, path: list[Node]) -> Write | None:
