@@ -75,7 +75,29 @@ Names names;
     return {};
 }
 
+std::string public_callee() {
+    _PyInterpreterFrame* called = nullptr;
+    for (auto* frame = innermost(); frame; frame = frame->previous) {
+        if (!runs_python(frame)) continue;
+        PyCodeObject* const code = code_of(frame);
+        if (code == nullptr || !names.ours(code->co_filename)) break;
+        called = frame;
+    }
+    if (called == nullptr) return {};
+    PyObject* const module = PyDict_GetItemString(called->f_globals, "__name__");
+    const char* const text = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : nullptr;
+    const char* const name = PyUnicode_AsUTF8(code_of(called)->co_qualname);
+    if (text == nullptr || name == nullptr) return PyErr_Clear(), std::string();
+    std::string result = text;
+    for (std::size_t at; (at = result.find("._")) != std::string::npos;)
+        result.erase(at, result.find('.', at + 1) - at);  // modules that are not public
+    const std::string function = name;
+    return result + "." + function.substr(0, function.find(".<locals>"));
+}
+
 #else
+
+std::string public_callee() { return {}; }
 
 [[gnu::hot]] Site current_site() {
     PyFrameObject* frame = PyEval_GetFrame();

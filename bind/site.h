@@ -10,6 +10,8 @@ namespace clew::bind {
 
 Site current_site();  // owned code; empty when no Python frame outside clew runs
 std::string site_text(void* code, std::int32_t instruction);  // "train.py:5 in main"
+// What the user called of clew in the call that runs, by its public name ("clew.func.vmap"); empty: nothing.
+std::string public_callee();
 PyObject* site_object(const Site& site);                      // a clew Site, or None
 
 void set_package_folder(const char* folder);  // frames of files in it are skipped

@@ -8,6 +8,7 @@
 #include "bind/errors.h"
 #include "bind/objects.h"
 #include "bind/operation_object.h"
+#include "bind/site.h"
 #include "core/base/error.h"
 
 namespace nb = nanobind;
@@ -135,9 +136,14 @@ void Tracer::call_type(PyTypeObject* type, PyObject* const* arguments, std::size
 
 void Tracer::call_known(const std::string& name, PyObject* const* arguments, std::size_t count) {
     const std::string* const known = known_call(name);
-    if (known == nullptr)
-        return stay_eager("calls " + (name.empty() ? std::string("something") : name) +
+    if (known == nullptr) {
+        const std::string called = name.starts_with("clew._core.") ? public_callee() : "";
+        return stay_eager("calls " +
+                          (!called.empty() ? called
+                           : name.empty()  ? "something"
+                                           : name) +
                           ", whose reads cannot be tracked");
+    }
     if (*known == "attribute" && count >= 2 && PyUnicode_Check(arguments[1]))
         return attribute(arguments[0], arguments[1]);
     if (*known == "next" && count >= 1) {

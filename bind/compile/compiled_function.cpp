@@ -5,6 +5,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include "bind/compile/wording.h"
 #include "bind/errors.h"
 #include "bind/objects.h"
 #include "bind/replay_events.h"
@@ -93,7 +94,7 @@ nb::list CompiledFunction::describe() const {
     for (const auto& one : *variants_)
         result.append(nb::make_tuple(one->program.steps.size(), one->state.size(), one->hits, one->misses,
                                      one->last_miss, one->times.eager, one->times.recording, one->times.planning,
-                                     one->times.replay));
+                                     one->times.replay, one->told_arguments(), one->recorded_for));
     return result;
 }
 
@@ -151,11 +152,12 @@ std::shared_ptr<CompiledFunction::Path> CompiledFunction::path_of(const std::str
 }
 
 bool CompiledFunction::find(const CallArguments& arguments, nb::object& result) {
+    missed_.clear();
     for (std::size_t i = 0; i < variants_->size(); ++i) {
         const std::shared_ptr<Variant> variant = (*variants_)[i];  // the replay may run Python, which may clear all
         if (variant->key != arguments.key || !variant->fits(arguments)) continue;
         if (!variant->state.holds()) {
-            note_miss(*variant, "read another value of Python: " + variant->state.failed);
+            note_miss(*variant, "read another value of Python: " + variant->state.failed, variant->state.change);
             continue;
         }
         const ReplayTimer timer;
@@ -172,9 +174,11 @@ bool CompiledFunction::find(const CallArguments& arguments, nb::object& result) 
     return false;
 }
 
-void CompiledFunction::note_miss(Variant& variant, std::string text) {
+void CompiledFunction::note_miss(Variant& variant, std::string text, const std::string& values) {
     ++variant.misses;
-    variant.last_miss = last_miss_ = std::move(text);
+    variant.last_miss = text + values;
+    if (missed_.empty()) missed_ = variant.last_miss;
+    last_miss_ = std::move(text);
 }
 
 bool CompiledFunction::check(const CallArguments& arguments, PyObject* positional, PyObject* named,
@@ -198,7 +202,9 @@ bool CompiledFunction::check(const CallArguments& arguments, PyObject* positiona
 
 nb::object CompiledFunction::record(const CallArguments& arguments, Path& path, Path& exact, PyObject* positional,
                                     PyObject* named) {
-    if (std::exchange(*lost_, false)) last_miss_ = "read a tensor or an object that is gone since; make it an argument";
+    if (std::exchange(*lost_, false))
+        missed_ = last_miss_ = "read a tensor or an object that is gone since; make it an argument";
+    std::string given = wording_of_call(positional, named), missed = missed_;  // the call may come here, too
     Recording recording = record_call(function.ptr(), arguments, positional, named);
     if (!recording.result.is_valid()) {
         constexpr int kPatience = 3, kLongest = 20;
@@ -207,6 +213,8 @@ nb::object CompiledFunction::record(const CallArguments& arguments, Path& path, 
     }
     path.raised = 0;
     if (recording.cause.text.empty()) {
+        recording.variant->given = std::move(given);
+        recording.variant->recorded_for = std::move(missed);
         keep(recording.variant);
         if (++exact.recordings >= kMostRecordings)
             stay_eager(exact, last_miss_ + ", " + std::to_string(kMostRecordings) +

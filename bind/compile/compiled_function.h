@@ -25,7 +25,8 @@ public:
 
     std::size_t variants() const { return variants_->size(); }
     std::int64_t bytes() const;
-    // (steps, witnesses, hits, misses, the last miss, nanoseconds: recorded call, recording, planning, replay)
+    // (steps, witnesses, hits, misses, the last miss, nanoseconds: recorded call, recording, planning, replay,
+    // arguments, why another variant did not do)
     nanobind::list describe() const;
     nanobind::list code() const;
     nanobind::list reasons() const;  // (text, whether it stays eager)
@@ -53,7 +54,7 @@ private:
     nanobind::object record(const CallArguments& arguments, Path& path, Path& exact, PyObject* positional,
                             PyObject* named);
     void keep(const std::shared_ptr<Variant>& variant);
-    void note_miss(Variant& variant, std::string text);
+    void note_miss(Variant& variant, std::string text, const std::string& values = {});
     void stay_eager(Path& path, std::string reason);
     void warn(const std::string& text) const;
     std::string name() const;
@@ -68,6 +69,7 @@ private:
     std::shared_ptr<bool> lost_ = std::make_shared<bool>(false);  // a variant, with what it read
     std::vector<std::string> said_;
     std::string last_miss_;
+    std::string missed_;  // of this call and the variant that was used last
 };
 
 bool set_compile_disabled(bool off);  // what it was

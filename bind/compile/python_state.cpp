@@ -124,14 +124,6 @@ void PythonState::weaken(Held& one, const nb::object& died) {
     one.loosen();
 }
 
-bool PythonState::fails(PyObject* holder, PyObject* key) {
-    for (const Instance& one : instances_)
-        if (one.dict.ptr() == holder) holder = one.object.ptr();
-    failed = std::string(key && PyUnicode_Check(key) ? utf8(key) : "an entry") + " of a " +
-             (PyType_Check(holder) ? reinterpret_cast<PyTypeObject*>(holder)->tp_name : Py_TYPE(holder)->tp_name);
-    return false;
-}
-
 bool PythonState::dict_holds(Dict& known) {
     PyObject* const dict = known.dict.ptr();
     const std::uint64_t version = version_of_dict(dict);
@@ -142,12 +134,14 @@ bool PythonState::dict_holds(Dict& known) {
         if (!each_item(dict, [&](PyObject* key, PyObject* value) {
                 if (i == known.entries.size()) return fails(dict, nullptr);
                 const Entry& then = known.entries[i++];
-                return (same_value(key, then.key.ptr()) && same_value(value, then.value.ptr())) || fails(dict, key);
+                return (same_value(key, then.key.ptr()) && same_value(value, then.value.ptr())) ||
+                       fails(dict, key, value, same_value(key, then.key.ptr()) ? then.value.ptr() : nullptr);
             }))
             return false;
     } else {
         for (const Entry& entry : known.entries)
-            if (!same_value(look_up(dict, entry.key.ptr()), entry.value.ptr())) return fails(dict, entry.key.ptr());
+            if (PyObject* const now = look_up(dict, entry.key.ptr()); !same_value(now, entry.value.ptr()))
+                return fails(dict, entry.key.ptr(), now, entry.value.ptr());
     }
     known.version = version;
     return true;
@@ -171,7 +165,8 @@ bool PythonState::holds() {
             return fails(function, nullptr);
     }
     for (const Cell& one : cells_)
-        if (!same_value(PyCell_GET(one.cell.ptr()), one.value.ptr())) return fails(one.cell.ptr(), nullptr);
+        if (!same_value(PyCell_GET(one.cell.ptr()), one.value.ptr()))
+            return fails(one.cell.ptr(), nullptr, PyCell_GET(one.cell.ptr()), one.value.ptr());
     for (const auto* lists : {&lists_, &sets_})
         for (const List& one : *lists)
             if (!one.holds()) return fails(one.list.ptr(), nullptr);

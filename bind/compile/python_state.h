@@ -51,7 +51,7 @@ public:
     void weaken(Held& one, const nanobind::object& died);
     // Whether all is as it was; else `failed` says what is not.
     bool holds();
-    std::string failed;
+    std::string failed, change;  // " (3 instead of 2)", or empty
 
     int traverse(visitproc visit, void* arg) const;
     void clear();
@@ -102,7 +102,8 @@ private:
 
     Dict& of_dict(PyObject* dict);
     bool dict_holds(Dict& dict);
-    bool fails(PyObject* holder, PyObject* key);
+    bool fails(PyObject* holder, PyObject* key, PyObject* now = nullptr, PyObject* then = nullptr);
+    std::string name_of_cell(PyObject* cell) const;
     template <class Visit>
     void each(const Visit& visit) const;  // of all objects
     template <class Visit>

@@ -41,6 +41,8 @@ struct Variant {
     bool running = false;
     std::uint64_t hits = 0, misses = 0;  // misses: calls of this kind where something read differs
     std::string last_miss;
+    std::string given;         // what the recorded call was given, in words
+    std::string recorded_for;  // why another variant of this kind did not do; empty: there was none
     struct {
         std::int64_t eager = 0, recording = 0, planning = 0;  // of the recorded call, in nanoseconds
         std::int64_t replay = 0;                              // the shortest of the first ones
@@ -53,6 +55,8 @@ struct Variant {
     void weaken(const nanobind::object& died);
     // Whether the floats are such that the call goes this way.
     bool fits(const CallArguments& arguments) const;
+    // `given`, where floats that are followed are no values.
+    std::string told_arguments() const;
     // Throws ReplayFailed, with nothing changed, if this is not the variant after all.
     nanobind::object replay(const CallArguments& arguments);
     // What a replay would make now; nothing is changed.

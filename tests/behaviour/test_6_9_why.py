@@ -46,11 +46,12 @@ def test_why_tells_counts_variants_and_lines() -> None:
         for _ in range(4):
             function(clew.ones(2), False)
             function(clew.ones(2), True)
-    first, kept, variant, times, reason = function.why().splitlines()
+    first, kept, variant, given, times, reason = function.why().splitlines()
     assert first == "printed: 3 hits, 5 misses, 1 variant"
     assert kept.startswith(f"  {function.bytes} bytes are kept; ")
     assert variant.startswith("  variant: 1 step, ")
     assert variant.endswith("; 3 hits, 0 misses")
+    assert given == "    for the arguments (float32[2], False)"
     assert times.startswith("    recorded in ")
     line = printed.__code__.co_firstlineno + 2
     assert reason.startswith("  stays eager: it calls builtins.print")
@@ -64,7 +65,7 @@ def test_why_tells_times_and_when_they_are_regained() -> None:
     assert "as Python" not in function.why()  # nothing was replayed
     for _ in range(20):
         function(clew.ones(2, 3))
-    ((_, _, hits, misses, _, eager, recording, planning, replay),) = function._describe()
+    ((_, _, hits, misses, _, eager, recording, planning, replay, *_),) = function._describe()
     assert (hits, misses) == (20, 0)
     assert min(eager, recording, planning, replay) > 0
     assert replay < eager  # no Python and no nodes of Python's operations
@@ -80,6 +81,90 @@ def test_why_tells_misses_of_each_variant() -> None:
         function(clew.ones(2))
     assert [(hits, misses) for _, _, hits, misses, *_ in function._describe()] == [(1, 1), (1, 2)]
     assert function.why().count("last miss: it read another value of Python: factor of a types.SimpleNamespace") == 2
+
+
+def given(function: Any) -> list[str]:
+    start = "    for the arguments "
+    return [line.removeprefix(start) for line in function.why().splitlines() if line.startswith(start)][::-1]
+
+
+def test_why_tells_variants_apart_by_their_arguments() -> None:
+    def f(x: Any, times: Any = 1.0, other: Any = None) -> Any:
+        return x * times if times > 0 else x**times
+
+    function = clew.compile(f)
+    x, w = clew.ones(2, 3), clew.ones(2, requires_grad=True)
+    for one in (x, x.t(), x.double(), w, w * 2):
+        function(one)
+    function(x, 2)
+    for times in (2.0, 3.0, -2.0):
+        function(x, times)
+    function(x, other=[x, "a", {"b": clew.nn.Linear}])
+    with clew.no_grad():
+        function(w)
+    assert given(function) == [
+        "(float32[2, 3])",
+        "(float32[3, 2] strides (1, 3) view)",
+        "(float64[2, 3])",
+        "(float32[2] requires_grad)",
+        "(float32[2] with a graph)",
+        "(float32[2, 3], 2)",
+        "(float32[2, 3], any float that is > 0.0)",
+        "(float32[2, 3], -2.0)",
+        "(float32[2, 3], other=[the same float32[2, 3], 'a', {'b': Linear}])",
+        "(float32[2] requires_grad) under no_grad",
+    ]
+
+
+def test_why_runs_nothing_of_the_users_to_tell_arguments() -> None:
+    class Silent:
+        def __repr__(self) -> str:
+            raise AssertionError("it was asked for its text")
+
+    nested: list[Any] = []
+    nested.append(nested)
+    function = clew.compile(lambda x, *others: x * 2)
+    silent = Silent()  # held: what is recorded goes with it
+    function(clew.ones(1), silent, nested, 10**5000, list(range(100)))
+    (text,) = given(function)
+    assert text.startswith("(float32[1], <Silent>, [[[")
+    assert text.endswith(", int, [0, 1, 2, 3, 4, 5, 6, 7, ...])")
+
+
+factor_of_module = 1
+
+
+def test_why_tells_the_value_that_made_another_variant() -> None:
+    global factor_of_module
+    state, enclosed = types.SimpleNamespace(factor=2), 2
+    function = clew.compile(lambda x: x * state.factor * enclosed * factor_of_module)
+    function(clew.ones(2))
+    state.factor = 3
+    function(clew.ones(2))
+    enclosed = 5
+    function(clew.ones(2))
+    factor_of_module = 7
+    with pytest.warns(clew.KeepWarning, match=r"of a types\.SimpleNamespace, 4 times in all"):  # which it says once
+        function(clew.ones(2))
+    told = [line for line in function.why().splitlines() if "recorded as the call " in line][::-1]
+    start = "    recorded as the call read another value of Python: "
+    assert [line.removeprefix(start) for line in told] == [
+        "factor of a types.SimpleNamespace (3 instead of 2)",
+        "enclosed of a closure (5 instead of 2)",
+        f"factor_of_module of module {__name__} (7 instead of 1)",
+    ]
+
+
+def test_what_keeps_a_function_eager_has_its_public_name() -> None:
+    batched = clew.compile(clew.func.vmap(clew.func.grad(lambda x: x**2)))
+    jacobian = clew.compile(lambda x: clew.func.jacrev(lambda y: y**2)(x))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", clew.KeepWarning)
+        for _ in range(3):
+            batched(clew.ones(2))
+            jacobian(clew.ones(2))
+    assert "it calls clew.func.vmap, whose reads cannot be tracked" in batched.why()
+    assert "it calls clew.func.jacrev, whose reads cannot be tracked" in jacobian.why()
 
 
 def test_bytes_are_those_of_constants_and_tables() -> None:
@@ -191,6 +276,8 @@ def test_a_module_is_wrapped_as_by_pytorch() -> None:
     assert not hasattr(plain, "note")
     with pytest.raises(AttributeError, match="nothing_of_the_kind"):
         model.nothing_of_the_kind  # noqa: B018 - it raises
+    with pytest.raises(AttributeError, match=r"'Sequential' object has no attribute 'why'.*take `\.compiled\.why`"):
+        model.why()
 
 
 def test_a_module_and_its_hooks_are_called() -> None:

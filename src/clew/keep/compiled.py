@@ -43,7 +43,9 @@ def compile(
         model: a function, or a module, whose `forward` is compiled. Without it, a decorator.
         fullgraph: raise `KeepError` where the function would stay eager.
         dynamic: True is refused: each size is a variant of its own.
-        backend, mode, options: accepted; "eager" as backend gives the function itself.
+        backend: "eager" gives the function itself; all others are the same.
+        mode, options: PyTorch's, without effect: there is nothing to choose from. The modes and the options that
+            PyTorch's documentation names are accepted.
         disable: the function itself.
         fuse: let generated code round a product and a sum at once, which is faster and differs from eager in the last
             places.
@@ -58,6 +60,7 @@ def compile(
 
     Raises:
         NotImplementedError: `dynamic=True`.
+        RuntimeError: another mode or option, or both at once.
 
     Example:
         >>> @clew.compile
@@ -70,6 +73,8 @@ def compile(
     """
     if dynamic:
         raise NotImplementedError("compile: dynamic=True is not supported; each size is a variant of its own")
+    if backend != "eager":
+        _check_choice(mode, options)
     if model is None:
         return functools.partial(
             compile,
@@ -93,6 +98,30 @@ def compile(
 
         return OptimizedModule(model, Compiled(model, max_variants, fullgraph, code, fuse))
     return Compiled(model, max_variants, fullgraph, code, fuse)
+
+
+_MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
+_OPTIONS = (
+    "epilogue_fusion",
+    "max_autotune",
+    "fallback_random",
+    "shape_padding",
+    "triton.cudagraphs",
+    "trace.enabled",
+    "trace.graph_diagram",
+    "guard_filter_fn",
+)
+
+
+def _check_choice(mode: str | None, options: dict[str, Any] | None) -> None:
+    """Misspelt ones raise, as in PyTorch."""
+    if mode is not None and options is not None:
+        raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
+    if mode is not None and mode not in _MODES:
+        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
+    for name in options or ():
+        if name not in _OPTIONS:
+            raise RuntimeError(f"Unexpected optimization option {name}, known options are {list(_OPTIONS)}")
 
 
 class Compiled(_core.CompiledFunction):
@@ -134,7 +163,10 @@ class Compiled(_core.CompiledFunction):
         return self._code()
 
     def why(self) -> str:
-        """Hits, misses, each variant with its steps, witnesses and times, and why calls stay eager.
+        """Hits, misses, each variant with its steps, arguments, witnesses and times, and why calls stay eager.
+
+        What tells variants apart are the arguments ("any float" for one that is followed), or else what Python, or a
+        tensor that it read, had for a value: "recorded as the call read another value ...".
 
         The time of a replay is the shortest of its first 16. That of a call as Python is a bound: what the recorded
         call took besides the watching of its instructions. A first call in cold caches may take many times what the

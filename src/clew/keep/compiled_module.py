@@ -14,7 +14,7 @@ class OptimizedModule(Module):
     """What `clew.compile` gives for a module: the module, with its calls compiled.
 
     Attributes:
-        compiled: the compiled call, with `hits`, `misses` and `why()`.
+        compiled: the compiled call, with `hits`, `misses`, `why()` and `check()`, which the module itself has not.
 
     Example:
         >>> model = clew.compile(clew.nn.Linear(2, 1))
@@ -36,6 +36,9 @@ class OptimizedModule(Module):
     def __getattr__(self, name: str) -> Any:
         if "_orig_mod" not in self.__dict__:  # while it is copied or loaded
             raise AttributeError(f"OptimizedModule has no attribute {name!r}")
+        if hasattr(type(self.compiled), name) and not hasattr(self._orig_mod, name):  # no second way, but a sign to it
+            text = f"{type(self._orig_mod).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(f"{text}; its compiled call has: take `.compiled.{name}`")
         return getattr(self._orig_mod, name)
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -27,12 +27,19 @@ class _Variant:
     planning: int
     replay: int
     """The shortest of the first 16 replays; 0: there was none."""
+    given: str
+    """What chooses it: the arguments of the recorded call."""
+    recorded_for: str
+    """What it read that another variant of the kind had read otherwise."""
 
     def lines(self) -> list[str]:
         read = f"{counted(self.steps, 'step')}, {counted(self.witnesses, 'witness')} of Python"
         counts = _counts(self.hits, self.misses)
         took = f"recorded in {_time(self.recording)}, planned in {_time(self.planning)}"
-        lines = [f"  variant: {read}; {counts}", f"    {took}{self._gain()}"]
+        lines = [f"  variant: {read}; {counts}", f"    for the arguments {self.given}"]
+        if self.recorded_for:
+            lines.append(f"    recorded as the call {self.recorded_for}")
+        lines.append(f"    {took}{self._gain()}")
         return [*lines, f"    last miss: it {self.last_miss}"] if self.last_miss else lines
 
     def _gain(self) -> str:

@@ -221,7 +221,11 @@ class Module(hooks.HookRegistration, State):
         return self._apply(lambda tensor: tensor.share_memory_())
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """What `clew.compile` does, in place: the module runs as it is."""
+        """Nothing: the module runs as it is, and only the arguments are checked.
+
+        `model = clew.compile(model)` gives a module whose calls are compiled; its `model.compiled.why()` tells what
+        became of them.
+        """
         clew.compile(self, *args, **kwargs)
 
     def _apply(self: _M, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> _M:

@@ -1,0 +1,49 @@
+// What to say of state that is not as it was.
+#include "bind/compile/kinds.h"
+#include "bind/compile/python_state.h"
+#include "bind/compile/wording.h"
+#include "bind/errors.h"
+#include "bind/objects.h"
+
+namespace nb = nanobind;
+
+namespace clew::bind {
+
+namespace {
+
+std::string of_holder(PyObject* holder) {
+    if (PyDict_Check(holder) && PyDict_GetItemString(holder, "__builtins__"))
+        if (PyObject* const name = PyDict_GetItemString(holder, "__name__"); name && PyUnicode_Check(name))
+            return std::string(" of module ") + utf8(name);
+    return std::string(" of a ") +
+           (PyType_Check(holder) ? reinterpret_cast<PyTypeObject*>(holder)->tp_name : Py_TYPE(holder)->tp_name);
+}
+
+}  // namespace
+
+bool PythonState::fails(PyObject* holder, PyObject* key, PyObject* now, PyObject* then) {
+    for (const Instance& one : instances_)
+        if (one.dict.ptr() == holder) holder = one.object.ptr();
+    const std::string cell = PyCell_Check(holder) ? name_of_cell(holder) : "";
+    failed = !cell.empty() ? cell + " of a closure"
+                           : std::string(key && PyUnicode_Check(key) ? utf8(key) : "an entry") + of_holder(holder);
+    const bool may_be_told = now && then && is_atom(now) && is_atom(then);
+    change = may_be_told ? " (" + short_repr(now) + " instead of " + short_repr(then) + ")" : "";
+    return false;
+}
+
+// As a function that the call ran calls it.
+std::string PythonState::name_of_cell(PyObject* cell) const {
+    for (const Function& one : functions_) {
+        PyObject* const cells = reinterpret_cast<PyFunctionObject*>(one.function.ptr())->func_closure;
+        for (Py_ssize_t i = 0; cells && i < PyTuple_GET_SIZE(cells); ++i) {
+            if (PyTuple_GET_ITEM(cells, i) != cell) continue;
+            const nb::object names = nb::steal(PyCode_GetFreevars(reinterpret_cast<PyCodeObject*>(one.code.ptr())));
+            if (names.is_valid() && i < PyTuple_GET_SIZE(names.ptr())) return utf8(PyTuple_GET_ITEM(names.ptr(), i));
+            PyErr_Clear();
+        }
+    }
+    return {};
+}
+
+}  // namespace clew::bind
