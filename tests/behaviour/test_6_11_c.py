@@ -270,10 +270,42 @@ def test_bad_names():
     x = clew.ones(2)
     with clew.keep_graph() as program:
         y = x + 1
-    for name, said in (("a b", "letters"), ("ä", "letters"), ("forward", "program_forward")):
-        program._names = {name: y}
+    cases = [(["a b"], "letters"), (["ä"], "letters"), (["forward"], "program_forward")]
+    for names, said in [*cases, (["a.b", "a_b"], r"'a\.b' and 'a_b', which are both program_a_b")]:
+        program._names = dict.fromkeys(names, y)
         with pytest.raises(ValueError, match=said):
             program.to_c("/nowhere/at/all")
     program._names = {"other": clew.ones(2)}
     with pytest.raises(ValueError, match="'other' is no tensor that the program reads or makes"):
         program.to_c("/nowhere/at/all")
+
+
+def test_a_name_with_dots_is_an_identifier_in_c(tmp_path):
+    layer = clew.nn.Linear(2, 1)
+    x = clew.ones(2)
+    with clew.keep_graph() as program:
+        y = layer(x)
+    program.name(**{f"layer.{name}": one for name, one in layer.named_parameters()}, x=x, y=y)
+    program.to_c(tmp_path)
+    assert "program_layer_weight[2]; /* input, shape [1, 2], layer.weight */" in (tmp_path / "program.h").read_text()
+    subprocess.run(["make", "CC=gcc"], cwd=tmp_path, check=True, capture_output=True)
+
+
+def test_files_of_others_are_not_written_over(tmp_path):
+    program = kept_net()
+    program.to_c(tmp_path)
+    made = {one.name: one.read_text() for one in tmp_path.iterdir()}
+    (tmp_path / "main.c").write_text("int main(void) { return 3; }\n")
+    with (tmp_path / "Makefile").open("a") as file:
+        file.write("# mine\n")
+    (tmp_path / "program.h").unlink()
+    program.to_c(tmp_path)  # what is edited by its user stays
+    assert (tmp_path / "main.c").read_text() == "int main(void) { return 3; }\n"
+    assert (tmp_path / "Makefile").read_text() == made["Makefile"] + "# mine\n"
+    assert (tmp_path / "program.h").read_text() == made["program.h"]
+    for name in ("program.c", "program.h"):
+        (tmp_path / name).write_text(made[name].replace("error", "failure"))
+        with pytest.raises(FileExistsError, match=rf"{name} in .*overwrite=True"):
+            program.to_c(tmp_path)
+        program.to_c(tmp_path, overwrite=True)
+    assert {one.name: one.read_text() for one in tmp_path.iterdir()} == made

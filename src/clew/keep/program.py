@@ -139,7 +139,7 @@ class Program:
 
         return from_bytes, (to_bytes(self), self._core._coded)
 
-    def to_c(self, folder: str | os.PathLike[str]) -> Sizes:
+    def to_c(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Sizes:
         """Write the program as C11 into `folder`: program.c, program.h, a Makefile and a main.c that runs it.
 
         It needs nothing but libm, takes no memory after its start, and computes what the block computed, to rounding.
@@ -148,12 +148,21 @@ class Program:
         before, in and after the block's backward passes; `program_run()` is all of them. Python numbers, witnesses and
         `.grad`s are as in the recorded run: where the block found no `.grad`, each run sets it anew.
 
+        A dot in a name becomes an underscore: "layer.weight" is `program_layer_weight`, with its name in a comment.
+
+        Args:
+            folder: it is made if it is missing. Files there that `to_c` has made are written again. A `main.c` or a
+                `Makefile` that you have written or edited stays as it is.
+            overwrite: write all four, whatever is there.
+
         Returns:
             What it takes, in bytes.
 
         Raises:
             NotImplementedError: operations that C can't express, with their lines. Nothing is written.
-            ValueError: a name is no name in C, or of a tensor that the program neither reads nor makes.
+            ValueError: a name is no name in C, or the same there as another one, or of a tensor that the program
+                neither reads nor makes.
+            FileExistsError: `program.c` or `program.h` is there, and not as `to_c` wrote it. Nothing is written.
 
         Example:
             >>> import tempfile
@@ -167,7 +176,7 @@ class Program:
         """
         from .targets.to_c import to_c
 
-        return to_c(self, folder)
+        return to_c(self, folder, overwrite)
 
     def draw(self, show_attrs: bool = False, max_attr_chars: int = 50) -> Picture:
         """A picture of the steps, in the formats that pictures of graphs have: `html`, `svg`, `png`, `dot`, `save()`.

@@ -1,5 +1,6 @@
 """The fixed parts of a program in C."""
 
+EXAMPLES = ("main.c", "Makefile")  # to be edited
 RESERVED = ("forward", "backward", "step", "run", "error")
 
 HEADER = """\

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy
 
 from .c_kernels import INDENT, TYPES, literal, loops
-from .c_texts import FAILED, HEADER, INDEX, MAIN, MAKEFILE, RESERVED, SOURCE
+from .c_texts import EXAMPLES, FAILED, HEADER, INDEX, MAIN, MAKEFILE, RESERVED, SOURCE
 from .layout import Memory
 from .lower import PARTS, Lowered, Named, lower
 from .schedule import plan
@@ -43,28 +44,66 @@ class Sizes:
         )
 
 
-def to_c(program: Program, folder: str | os.PathLike[str]) -> Sizes:
-    _check_names(program)
+def to_c(program: Program, folder: str | os.PathLike[str], overwrite: bool) -> Sizes:
+    identifiers = _identifiers(program)
     lowered = lower(program, "to_c")
-    files, sizes = _Source(lowered).files()
-    target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
-        (target / name).write_text(text)
+    files, sizes = _Source(lowered, identifiers).files()
+    _write(Path(folder), {name: _stamped(name, text) for name, text in files.items()}, overwrite)
     return sizes
 
 
-def _check_names(program: Program) -> None:
+def _write(folder: Path, files: dict[str, str], overwrite: bool) -> None:
+    """What somebody else has written stays: an example that was edited, and anything else by an error."""
+    others = set() if overwrite else {name for name in files if _is_of_others(folder / name)}
+    if refused := sorted(others - set(EXAMPLES)):
+        raise FileExistsError(
+            f"to_c: expected {' and '.join(refused)} in {folder} to be missing, or as to_c wrote it; got a file that "
+            "was written or edited by somebody else. To do: take another folder, move the file, or pass overwrite=True"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in files.keys() - others:
+        (folder / name).write_text(files[name])
+
+
+def _stamped(name: str, text: str) -> str:
+    """With a first line that tells later whether the rest was edited."""
+    made = f"Made by clew's to_c; {hashlib.sha256(text.encode()).hexdigest()[:16]} tells whether it was edited since."
+    return (f"# {made}\n" if name == "Makefile" else f"/* {made} */\n") + text
+
+
+def _is_of_others(path: Path) -> bool:
+    if not path.exists():
+        return False
+    text = path.read_bytes().decode(errors="replace") if path.is_file() else ""
+    return text != _stamped(path.name, text.partition("\n")[2])
+
+
+def _identifiers(program: Program) -> dict[str, str]:
+    """What names are in C: "layer.weight" becomes layer_weight."""
+    found: dict[str, str] = {}
     for name in program._names:
-        if not (f"_{name}".isidentifier() and name.isascii()):
-            raise ValueError(f"to_c: expected names of letters, digits and _, got {name!r}; name the tensor otherwise")
-        if name in RESERVED:
-            raise ValueError(f"to_c: program_{name} is taken by the program itself; take another name than {name!r}")
+        identifier = name.replace(".", "_")
+        if not (f"_{identifier}".isidentifier() and name.isascii()):
+            raise ValueError(
+                f"to_c: expected names of letters, digits, _ and dots, got {name!r}; name the tensor otherwise"
+            )
+        if identifier in RESERVED:
+            raise ValueError(
+                f"to_c: program_{identifier} is taken by the program itself; take another name than {name!r}"
+            )
+        if other := next((one for one, taken in found.items() if taken == identifier), None):
+            raise ValueError(
+                f"to_c: expected names that differ in C, got {other!r} and {name!r}, which are both "
+                f"program_{identifier}; name one of the tensors otherwise"
+            )
+        found[name] = identifier
+    return found
 
 
 class _Source:
-    def __init__(self, lowered: Lowered) -> None:
+    def __init__(self, lowered: Lowered, identifiers: dict[str, str]) -> None:
         self.lowered = lowered
+        self.identifiers = identifiers
         memories = lowered.memories()
         self.named = [one.memory for one in lowered.named]
         self.state = [one for one in memories if one in lowered.kept and one.name is None]
@@ -72,7 +111,7 @@ class _Source:
         self.constants = [one for one in others if one.values is not None]
         self.arena = [one for one in others if one.values is None]
         self.plan = plan(lowered.kernels, self.arena)
-        self.labels = {one: f"program_{one.name}" for one in self.named}
+        self.labels = {one.memory: f"program_{identifiers[one.name]}" for one in lowered.named}
         self.labels |= {one: f"state_{i}" for i, one in enumerate(self.state)}
         self.labels |= {one: f"constant_{i}" for i, one in enumerate(self.constants)}
 
@@ -92,7 +131,9 @@ class _Source:
         )
         header = HEADER.format(sizes=sizes, tensors="\n".join(map(self._declaration, self.lowered.named)))
         shown = [one for one in self.lowered.named if one.is_result and one.memory.size == 1]
-        prints = "".join(f'        printf("  {one.name} %.9g", (double)program_{one.name}[0]);\n' for one in shown)
+        prints = "".join(
+            f'        printf("  {one.name} %.9g", (double){self.labels[one.memory]}[0]);\n' for one in shown
+        )
         return {
             "program.c": source,
             "program.h": header,
@@ -135,7 +176,8 @@ class _Source:
     def _declaration(self, one: Named) -> str:
         size = max(one.memory.size, 1)
         kind = " and ".join(["input"] * one.is_input + ["result"] * one.is_result)
-        return f"extern {TYPES[one.memory.dtype]} program_{one.name}[{size}]; /* {kind}, shape {list(one.shape)} */"
+        said = f"{kind}, shape {list(one.shape)}" + f", {one.name}" * (one.name != self.identifiers[one.name])
+        return f"extern {TYPES[one.memory.dtype]} {self.labels[one.memory]}[{size}]; /* {said} */"
 
 
 def _bytes(memories: list[Memory]) -> int:
