@@ -1,6 +1,7 @@
 """6.1: every operation of a block is written down, with its line; what can't be run again is refused at its end."""
 
 import gc
+import re
 import weakref
 
 import numpy
@@ -368,3 +369,53 @@ def test_a_cycle_through_python_is_collected():
 def test_a_block_that_was_not_entered_is_not_left():
     with pytest.raises(RuntimeError, match="expected a block that was entered"):
         clew.keep_graph().__exit__(None, None, None)
+
+
+def assert_single_assignment(program):
+    """Each value is listed once, before it is read."""
+    known = set()
+    for line in str(program).splitlines()[1:]:
+        code, _, notes = line.strip().partition("  # ")
+        made, read = code.split(" = ", 1) if re.match(r"[%\d, ]+ = ", code) else ("", code)
+        assert set(re.findall(r"%\d+", read)) <= known, line
+        new = re.findall(r"%\d+", made) + re.findall(r"is now (%\d+)", notes)
+        assert known.isdisjoint(new), line
+        assert len(set(new)) == len(new), line
+        known |= set(new)
+
+
+def step_with_vmap(x, w):
+    clew.func.vmap(lambda row: F.mse_loss(row * w, row))(x).sum().backward()
+
+
+BLOCKS = {
+    "vmap": step_with_vmap,
+    "grad under vmap": lambda x, w: clew.vmap(clew.func.grad(lambda a: (a * w).sum() ** 2))(x),
+    "LSTM": lambda x, w: clew.nn.LSTM(3, 4)(x)[0].sum().backward(),
+    "the same view twice": lambda x, w: x[0] * x[0] + x.view(x.shape)[0],
+    "a write to what has views": lambda x, w: (h := x * 2, h[0], h[0], v := h[0], h.add_(1), v * 2, v.mul_(2), h.sum()),
+    "a constant": lambda x, w: x + clew.tensor([1.0, 2.0, 3.0]),
+}
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_the_listing_is_in_single_static_assignment(block):
+    x, w = clew.randn(5, 3), clew.randn(3, requires_grad=True)
+    with clew.keep_graph() as program:
+        BLOCKS[block](x, w)
+    assert_single_assignment(program)
+
+
+def test_an_lstm_and_its_kin_have_their_public_names():
+    for layer, name in (
+        (clew.nn.LSTM(3, 4), "lstm"),
+        (clew.nn.GRU(3, 4), "gru"),
+        (clew.nn.RNN(3, 4), "rnn_tanh"),
+        (clew.nn.RNN(3, 4, nonlinearity="relu"), "rnn_relu"),
+    ):
+        with clew.keep_graph() as program:
+            layer(clew.randn(5, 3))[0].sum().backward()
+        assert {name, f"{name}_backward"} <= set(names(program))
+        assert "_recurrent_layer" not in str(program)
+        with pytest.raises(NotImplementedError, match=rf"can't express .*; {name} \(at .*; {name}_backward \(at "):
+            program.to_c("/nowhere/at/all")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def listing(program: Program, names: dict[str, Tensor]) -> str:
-    """Inputs, then one line for each step: result, operation, operands, shape, bytes, the user's line."""
+    """Inputs, constants, then one line for each step: result, operation, operands, shape, bytes, the user's line."""
     values = program._values
     known = {id(tensor): name for name, tensor in names.items()}
     inputs, steps = program.inputs, program.steps
@@ -23,12 +23,21 @@ def listing(program: Program, names: dict[str, Tensor]) -> str:
     for one in inputs:
         what = f".grad of {known.get(id(one.tensor), 'an input')}" if one.grad_of else known.get(id(one.tensor), "")
         lines.append(f"  %{one.value} = input {_typed(values.registers[one.value])} {what}".rstrip())
+    used = {value for step in steps for value in step.inputs}
+    tables = [reg for reg, _ in program._core.constants() if reg in used and reg not in numbers]
+    lines += [f"  %{reg} = constant {_typed(values.registers[reg])}" for reg in tables]
     for step in steps:
-        lines.append("  " + _line(step, values.registers, values.register_of, numbers))
+        lines.append("  " + _line(step, values.registers, values.register_of, numbers, used))
     return "\n".join(lines)
 
 
-def _line(step: Step, registers: list[tuple[Any, ...]], register_of: list[int], numbers: dict[int, str]) -> str:
+def _line(
+    step: Step,
+    registers: list[tuple[Any, ...]],
+    register_of: list[int],
+    numbers: dict[int, str],
+    used: set[int | None],
+) -> str:
     def operand(value: int | None) -> str:
         return "None" if value is None else numbers.get(value, f"%{value}")
 
@@ -38,6 +47,9 @@ def _line(step: Step, registers: list[tuple[Any, ...]], register_of: list[int], 
     if made:
         text = f"{made} = {text}"
     notes = [_typed(registers[register_of[value]]) for value in step.outputs if value is not None]
+    # What else a write has changed.
+    others = [pair for pair in step.aliases if pair[0] in used and pair[0] not in step.outputs]
+    notes += [f"{operand(old)} is now %{new}" for new, old in others]
     notes += ["draws"] * step.draws + ["backward"] * step.in_backward + ["witness"] * step.op.startswith("read.")
     if step.site:
         notes.append(str(step.site))

@@ -8,6 +8,19 @@ from typing import Any
 from .. import _core
 from .._core import Site
 
+_LAYERS = ("lstm", "gru", "rnn_tanh", "rnn_relu")  # by their `kind`
+
+
+def public_name(step: tuple[Any, ...], steps: list[tuple[Any, ...]], registers: list[tuple[Any, ...]]) -> str:
+    """What users know a step by: one operation of clew's is a layer of an LSTM, of a GRU or of an RNN."""
+    op: str = step[0]
+    if not op.startswith("_recurrent_layer"):
+        return op
+    made_by = [registers[reg][5] for reg in step[2] if reg >= 0]  # of a backward: the last ones are its layer's
+    options = [step[5], *(steps[made][5] for made in reversed(made_by) if made >= 0)]
+    kind = next((one["kind"] for one in options if "kind" in one), None)
+    return op if kind is None else op.replace("_recurrent_layer", _LAYERS[kind])
+
 
 @dataclass(frozen=True)
 class Step:
@@ -41,7 +54,8 @@ class Values:
         self.current = list(range(len(self.registers)))  # the value of each register
         self.register_of = list(self.current)  # of each value
         self.seen: set[int] = {reg for reg, *_ in core.inputs()} | {reg for reg, _ in core.constants()}
-        self.steps = [self._step(*raw) for raw in core.steps()]
+        steps = core.steps()
+        self.steps = [self._step(public_name(raw, steps, self.registers), *raw[1:]) for raw in steps]
 
     def _step(
         self,
@@ -67,9 +81,12 @@ class Values:
             if reg < 0:
                 made.append(None)
                 continue
+            if reg in self.seen:
+                self._renew(reg, aliases)  # the same view of the same memory, made once more
             value = self.current[reg]
             made.append(value)
-            aliases += [(value, other) for other in read if other is not None and self._share(value, other)]
+            shared = [(value, other) for other in read if other is not None and self._share(value, other)]
+            aliases += [pair for pair in shared if pair not in aliases]
             self.seen.add(reg)
         return Step(op, attributes, read, tuple(made), tuple(aliases), site, in_backward, draws)
 
@@ -80,10 +97,15 @@ class Values:
             other_memory, _, _, first, last, _ = self.registers[other]
             if other_memory != memory or first >= end or begin >= last:
                 continue
-            self.register_of.append(other)
-            aliases.append((len(self.register_of) - 1, self.current[other]))
-            self.current[other] = len(self.register_of) - 1
+            self._renew(other, aliases)
         return self.current[reg]
+
+    def _renew(self, reg: int, aliases: list[tuple[int, int]]) -> None:
+        """Another number for what the register holds from now on."""
+        value = len(self.register_of)
+        self.register_of.append(reg)
+        aliases.append((value, self.current[reg]))
+        self.current[reg] = value
 
     def _share(self, value: int, other: int) -> bool:
         mine, theirs = (self.registers[self.register_of[one]] for one in (value, other))

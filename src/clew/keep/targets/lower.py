@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..._core import Tensor
+from ..values import public_name
 from . import adaptive, attention, indexing, layers, matrix, reductions, training, windows  # noqa: F401  (they fill the table)
 from .elementwise import ARITHMETIC, COMPARING, LOGICAL, MASKS
 from .errors import Unsupported
@@ -79,7 +80,9 @@ class _Lowering:
         named = self._named()
         for i, step in enumerate(self.raw):
             part = "forward" if i < first else "backward" if i <= last else "step"
-            self.builder.origin = Origin(step[0], "" if step[6] is None else str(step[6]), part)
+            self.builder.origin = Origin(
+                public_name(step, self.raw, self.registers), "" if step[6] is None else str(step[6]), part
+            )
             try:
                 self._step(step)
             except Unsupported as why:
