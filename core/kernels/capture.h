@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/few.h"
 #include "core/base/frame.h"
 #include "core/kernels/memory/iterate.h"
 #include "core/kernels/memory/plan.h"
@@ -39,6 +40,7 @@ struct Operand {
         (bytes < 0 ? before : after) += bytes < 0 ? -bytes : bytes;
     }
 };
+using Operands = Few<Operand, 3>;
 
 // One loop over operands that lie flat: from each element of an operand it is as far to the next.
 struct FlatLoop {
@@ -100,6 +102,8 @@ struct CBlock {
     bool wide = false;  // on doubles, or else on floats
 };
 
+class TransposingProduct;
+
 class KernelCall {
 public:
     KernelCall() = default;
@@ -107,7 +111,7 @@ public:
     KernelCall(const KernelCall&) = delete;
     KernelCall& operator=(const KernelCall&) = delete;
     virtual void run() const = 0;
-    virtual std::vector<Operand> operands() = 0;
+    virtual Operands operands() = 0;
     virtual std::size_t bytes() const = 0;  // that it takes itself
     virtual std::int64_t work() const = 0;  // elements, for who asks whether other threads may run meanwhile
     // What it does, if it is one loop over flat operands, in the order of operands().
@@ -124,6 +128,8 @@ public:
     // Of a copy of one row, operand 1, to each of several that lie one behind the other: the elements of a row.
     virtual std::int64_t repeated_row() const { return 0; }
     virtual bool may_fail() const { return false; }
+    virtual bool is_attention() const { return false; }  // it is an AttentionCall
+    virtual const TransposingProduct* transposing() const { return nullptr; }
     // One call for `before` and this one, of which the operand at `place` is what `before` writes, and nobody else
     // reads it. Its operands are those of this call but for that one, then those of `before` but for that. Null: there
     // is none.
@@ -209,8 +215,8 @@ public:
     void run() const override {
         std::apply([](const auto&... owned) { Kernel{}(plain(owned)...); }, arguments_);
     }
-    std::vector<Operand> operands() override {
-        std::vector<Operand> list;
+    Operands operands() override {
+        Operands list;
         int count = 0;
         const auto add = [&](auto& owned) {
             if constexpr (std::is_same_v<std::remove_reference_t<decltype(owned)>, OwnedView>) {

@@ -116,10 +116,12 @@ private:
     std::vector<Used> used_;  // of each memory: by what is moving
 };
 
-void Planner::advance_checks() { Advancing(*this).checks(); }
+void Planner::advance_checks() {
+    if (kinds_.failing) Advancing(*this).checks();
+}
 
 void Planner::advance_optimizer_steps() {
-    Advancing(*this).optimizer_steps(static_cast<std::size_t>(last_failing_ + 1));
+    if (kinds_.optimizer) Advancing(*this).optimizer_steps(static_cast<std::size_t>(last_failing_ + 1));
 }
 
 }  // namespace clew

@@ -18,10 +18,13 @@ public:
     Coding(Planner& planner, Plan& plan)
         : planner_(planner), plan_(plan), uses_(planner.count_uses()), locals_(planner.memories()) {}
 
-    void go() {
-        planner_.order(plan_, &references_);
+    static constexpr int kFewest = 3;  // statements on elements that are worth a function
+
+    // Puts them into the plan's order.
+    std::vector<code::Replaceable*> find() {
+        find_references();
         std::vector<Planned> order;
-        std::vector<code::Replaceable*> all = strips();
+        std::vector<code::Replaceable*> all = strips(plan_);
         plan_.located.resize(all.size());
         std::size_t safe = 0;
         for (std::size_t at = 0; at < plan_.order.size();) {
@@ -39,26 +42,36 @@ public:
             }
             at = end;
         }
-        if (all.empty()) return;
+        if (all.empty()) return all;
         plan_.safe = plan_.safe < plan_.order.size() ? safe : order.size();
         plan_.order = std::move(order);
-        plan_.codes = std::make_unique<code::Codes>(std::move(all));
+        return all;
     }
-
-private:
-    static constexpr int kFewest = 3;  // statements on elements that are worth a function
 
     static bool is_small(const Planned& one) { return one.call && !one.takes_long && !one.call->may_fail(); }
 
     // Which follow nothing: they know where their operands lie.
-    std::vector<code::Replaceable*> strips() const {
+    static std::vector<code::Replaceable*> strips(const Plan& plan) {
         std::vector<code::Replaceable*> found;
-        for (const auto& call : plan_.calls) {
+        for (const auto& call : plan.calls) {
             const auto* const around = dynamic_cast<HasStrips*>(call.get());
             kernels::KernelCall* const strips = around ? around->strips() : call.get();
             if (auto* const one = dynamic_cast<code::CodedStrips*>(strips)) found.push_back(one);
         }
         return found;
+    }
+
+private:
+    // The order has the calls as they stand.
+    void find_references() {
+        references_.resize(plan_.order.size());
+        std::size_t at = 0;
+        for (const Planner::Noted& noted : planner_.noted_)
+            for (const Planner::Call& call : noted.calls) {
+                if (!call.runs || call.constant) continue;
+                while (plan_.order[at].call == nullptr) ++at;
+                references_[at++] = &call.references;
+            }
     }
 
     code::Coded* put_together(std::size_t begin, std::size_t end) {
@@ -72,9 +85,12 @@ private:
         located.starts.reserve(end - begin);
         std::optional<bool> wide;
         int written = 0;
+        std::size_t operands = 0;
+        for (std::size_t i = begin; i < end; ++i) operands += references_[i]->size();
+        located.operands.reserve(operands);
         for (std::size_t i = begin; i < end; ++i) {
             const auto* const call = plan_.order[i].call;
-            const std::vector<Planner::Reference>& references = *references_[i];
+            const Planner::References& references = *references_[i];
             code::Statement made = small_statement(*call, references);
             // Of one type: what lies at one place at different times is then of one type, too.
             if (made.wide() && wide && made.wide() != wide) made.expression = nullptr, made.block = {};
@@ -107,8 +123,7 @@ private:
     }
 
     // A written input may overlap another one: no element of it becomes a variable.
-    code::Statement small_statement(const kernels::KernelCall& call,
-                                    const std::vector<Planner::Reference>& references) const {
+    code::Statement small_statement(const kernels::KernelCall& call, const Planner::References& references) const {
         const auto loop = call.flat();
         code::Statement made = Planner::statement_of(loop, references);
         if (made.expression) {
@@ -126,15 +141,13 @@ private:
     struct Local {
         int index = -1, uses = 0;
     };
-    std::vector<Local> locals_;                                       // of each memory: in the job that is put together
-    std::vector<const std::vector<Planner::Reference>*> references_;  // of each call of the plan's order
+    std::vector<Local> locals_;                           // of each memory: in the job that is put together
+    std::vector<const Planner::References*> references_;  // of each call of the plan's order
 };
 
-code::Statement Planner::statement_of(const std::optional<kernels::FlatLoop>& loop,
-                                      const std::vector<Reference>& references) {
+code::Statement Planner::statement_of(const std::optional<kernels::FlatLoop>& loop, const References& references) {
     code::Statement made;
-    made.accesses.reserve(references.size());
-    for (const Reference& one : references) made.accesses.push_back({0, one.offset, 0, one.written});
+    for (const Reference& one : references) made.accesses.push_back({one.offset, 0, 0, one.written});
     if (!loop) return made;
     const kernels::Expression* const expression = kernels::expression_of(*loop);
     if (expression == nullptr || loop->operands != expression->inputs + 1) return made;
@@ -150,16 +163,23 @@ code::Statement Planner::statement_of(const std::optional<kernels::FlatLoop>& lo
     return made;
 }
 
-code::Statement Planner::dense_statement_of(const kernels::FlatLoop& loop, const std::vector<Reference>& references) {
+code::Statement Planner::dense_statement_of(const kernels::FlatLoop& loop, const References& references) {
     code::Statement made = statement_of(loop, references);
     const auto is_loose = [](const code::Access& one) { return one.stride != 1 && (one.stride != 0 || one.written); };
     if (std::ranges::any_of(made.accesses, is_loose)) made.expression = nullptr;
     return made;
 }
 
-void Planner::order_with_code(Plan& plan) {
-    if (program_.coded && code::is_wanted()) return Coding(*this, plan).go();
-    order(plan);
+void Planner::code_later(std::unique_ptr<Planner> planner, Plan& plan) {
+    if (!planner->program_.coded || !code::is_wanted()) return;
+    const auto small = std::ranges::count_if(plan.order, Coding::is_small);
+    std::int64_t calls = small;
+    if (planner->kinds_.strips)
+        for (const code::Replaceable* one : Coding::strips(plan)) calls += one->calls();
+    if (small < Coding::kFewest && !planner->kinds_.strips) return;
+    plan.planner = std::move(planner);
+    plan.codes = std::make_unique<code::Codes>(
+        calls, [&plan] { return Coding(*std::exchange(plan.planner, nullptr), plan).find(); });
 }
 
 std::vector<std::string> code_of(const Program& program) {

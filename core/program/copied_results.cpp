@@ -94,6 +94,8 @@ private:
     std::vector<char**> moved_;          // what is written where these would have written
 };
 
-void Planner::write_where_copied() { CopiedResults(*this).go(); }
+void Planner::write_where_copied() {
+    if (kinds_.copy) CopiedResults(*this).go();
+}
 
 }  // namespace clew

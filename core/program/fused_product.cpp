@@ -21,8 +21,8 @@ void FusedProduct::after(std::int64_t row, std::int64_t rows, std::int64_t colum
     for (; rows > 0; --rows, ++row) strips_->run_part(row * width + column, row * width + column + columns, local);
 }
 
-std::vector<kernels::Operand> FusedProduct::operands() {
-    std::vector<kernels::Operand> list = product_->operands();
+kernels::Operands FusedProduct::operands() {
+    kernels::Operands list = product_->operands();
     for (const kernels::Operand& one : strips_->operands()) list.push_back(one);
     return list;
 }

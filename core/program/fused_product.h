@@ -33,7 +33,7 @@ public:
     FusedProduct(std::unique_ptr<kernels::KernelCall> product, std::unique_ptr<kernels::StripCall> strips);
 
     void run() const override;
-    std::vector<kernels::Operand> operands() override;  // of the product, the strips
+    kernels::Operands operands() override;  // of the product, the strips
     std::size_t bytes() const override;
     std::int64_t work() const override { return product_->work() + strips_->work(); }
     kernels::StripCall* strips() const override { return strips_.get(); }

@@ -62,8 +62,8 @@ private:
 
     void put_together(Call& product, Call& after) {
         write_in_place(product, after);
-        std::vector<Reference> references = std::move(product.references);
-        references.insert(references.end(), after.references.begin(), after.references.end());
+        Planner::References references = std::move(product.references);
+        for (const Reference& one : after.references) references.push_back(one);
         std::unique_ptr<kernels::StripCall> strips(dynamic_cast<kernels::StripCall*>(after.call.release()));
         after.call = std::make_unique<FusedProduct>(std::move(product.call), std::move(strips));
         after.references = std::move(references);
@@ -83,7 +83,7 @@ private:
         if (!with_row) return;
         product.call = std::move(with_row);
         product.references.push_back(from);
-        const std::vector<kernels::Operand> operands = product.call->operands();
+        const kernels::Operands operands = product.call->operands();
         for (std::size_t k = 0; k < operands.size(); ++k) product.references[k].pointer = operands[k].place;
         row.runs = false;
         --uses_[static_cast<std::size_t>(row.references[0].memory)];
@@ -137,6 +137,8 @@ private:
     std::vector<int> uses_;
 };
 
-void Planner::fuse() { Fusing(*this).go(); }
+void Planner::fuse() {
+    if (kinds_.product) Fusing(*this).go();
+}
 
 }  // namespace clew

@@ -54,7 +54,7 @@ private:
 
     bool is_coded() const { return planner_.program_.coded && code::is_wanted(); }
     bool opens(const Call& call) const {
-        if (!call.runs || call.constant) return false;
+        if (!call.runs || call.constant || call.call->work() < kWorthCode) return false;
         const auto loop = call.call->flat();
         if (!loop || loop->strides[0] == 0) return false;
         if (is_coded()) return loop->count >= kWorthCode;
@@ -214,7 +214,7 @@ private:
         std::shared_ptr<code::Job> job = put_in_order();
         auto strips = std::make_unique<kernels::Strips>(members_[0].loop.count);
         const std::vector<std::int64_t> places = place_locals(*strips);
-        std::vector<Reference> references;
+        Planner::References references;
         std::size_t next = 0;
         for (const Member& member : members_) {
             const char* data[kernels::kMaxOperands];
@@ -228,7 +228,7 @@ private:
             strips->add(member.loop, data, local);
             member.call->runs = false;
         }
-        const std::vector<kernels::Operand> operands = strips->operands();
+        const kernels::Operands operands = strips->operands();
         for (std::size_t i = 0; i < references.size(); ++i) references[i].pointer = operands[i].place;
         std::unique_ptr<kernels::StripCall> call;
         if (is_coded() && code::is_worth_it(job->statements))
@@ -238,10 +238,11 @@ private:
         place.call = reductions_.empty() ? std::move(call) : with_reductions(std::move(call), references);
         place.references = std::move(references);
         place.runs = true;
+        planner_.kinds_.strips = true;
     }
 
     std::unique_ptr<kernels::KernelCall> with_reductions(std::unique_ptr<kernels::StripCall> strips,
-                                                         std::vector<Reference>& references) {
+                                                         Planner::References& references) {
         auto made = std::make_unique<ReducedStrips>(std::move(strips));
         for (Call* const one : reductions_) {
             const auto how = dynamic_cast<kernels::ReductionCall&>(*one->call).flat_reduction();

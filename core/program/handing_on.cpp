@@ -9,12 +9,14 @@ namespace clew {
 // afterwards the place is free while the call runs: it is in the cache already, where another one has to be read first.
 std::vector<char> Planner::handed_on(const std::vector<int>& last) const {
     constexpr std::int64_t kWorthIt = 32 << 10;  // bytes: less is in a cache, wherever it is
+    constexpr std::int64_t kWidest = 16;         // bytes of an element
     std::vector<char> found(last.size());
     int position = 0;
     for (const Noted& noted : noted_) {
         for (const Call& call : noted.calls) {
             if (!call.runs) continue;
             const int now = position++;
+            if (call.call->work() * kWidest < kWorthIt) continue;
             const auto loop = call.call->flat();
             if (!loop || loop->count * loop->items[0] < kWorthIt) continue;
             const auto lies_as_result = [&](std::size_t k) {

@@ -49,11 +49,11 @@ private:
         Call &first = planner_.call_at(place), &second = planner_.call_at(last);
         std::unique_ptr<kernels::KernelCall> joined = second.call->joined_with(*first.call, between.pointer);
         if (!joined || !may_wait(first, between, written_between(place, last))) return;
-        std::vector<Reference> references;
+        Planner::References references;
         for (const Call* const call : {&second, &first})
             for (const Reference& one : call->references)
                 if (one.memory != between.memory) references.push_back(one);
-        const std::vector<kernels::Operand> operands = joined->operands();
+        const kernels::Operands operands = joined->operands();
         for (std::size_t k = 0; k < operands.size(); ++k) references[k].pointer = operands[k].place;
         second.call = std::move(joined);
         second.references = std::move(references);

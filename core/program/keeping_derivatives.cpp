@@ -22,7 +22,8 @@ public:
             for (std::size_t k = calls.size(); k-- > 0;) {
                 Call& call = calls[k];
                 if (!call.runs) continue;
-                if (const auto loop = flat(call); loop && may_be_forward(call, *loop)) keep(call, *loop);
+                if (may_be_forward(call))
+                    if (const auto loop = flat(call); loop && loop->count * loop->items[0] <= kMost) keep(call, *loop);
                 for (const Reference& one : call.references) use(one.memory, &call);
             }
             if (planner_.noted_[step].captured) continue;
@@ -52,8 +53,8 @@ private:
         return call.constant ? std::nullopt : call.call->flat();
     }
 
-    bool may_be_forward(const Call& call, const kernels::FlatLoop& loop) const {
-        if (loop.operands != 2 || loop.count * loop.items[0] > kMost) return false;
+    bool may_be_forward(const Call& call) const {
+        if (call.references.size() != 2) return false;
         const auto memory = static_cast<std::size_t>(call.references[1].memory);
         const auto& [backward, uses] = later_[memory];
         return uses == 1 && backward != nullptr && call.references[0].memory != call.references[1].memory &&
@@ -77,7 +78,7 @@ private:
         if (!made.forward) return;
         const auto put = [](Call& call, std::unique_ptr<kernels::KernelCall> in_its_place) {
             call.call = std::move(in_its_place);
-            const std::vector<kernels::Operand> operands = call.call->operands();
+            const kernels::Operands operands = call.call->operands();
             for (std::size_t k = 0; k < operands.size(); ++k) {
                 call.references[k].pointer = operands[k].place;
                 call.references[k].written = operands[k].written;

@@ -18,18 +18,19 @@ void Planner::keep_scores() {
         Call* call;
         kernels::AttentionCall* attention;
     };
+    if (!kinds_.attention) return;
     std::vector<Forward> forwards;
     for (std::size_t step = 0; step < noted_.size(); ++step)
         for (Call& call : noted_[step].calls) {
-            auto* const attention = dynamic_cast<kernels::AttentionCall*>(call.call.get());
-            if (attention == nullptr) continue;
+            if (!call.call->is_attention()) continue;
+            auto* const attention = static_cast<kernels::AttentionCall*>(call.call.get());
             if (!attention->is_backward()) {
                 const std::int64_t bytes = attention->bytes_of_scores();
                 if (bytes > 0 && bytes <= kMost) forwards.push_back({step, &call, attention});
                 continue;
             }
             const auto fits = [&](const Forward& one) {
-                const std::vector<Reference>& theirs = one.call->references;
+                const References& theirs = one.call->references;
                 for (std::size_t k = 0; k < theirs.size(); ++k) {
                     const Reference& mine = call.references[k];
                     if (mine.memory != theirs[k].memory || mine.offset != theirs[k].offset) return false;
@@ -44,9 +45,9 @@ void Planner::keep_scores() {
             temporaries_.push_back({nullptr, 0, attention->bytes_of_scores()});
             for (auto& [of, user] : {std::pair(forward->call, forward->attention), std::pair(&call, attention)}) {
                 user->keep_scores(*of->references[0].pointer);  // until memory is laid out
-                const std::vector<kernels::Operand> operands = user->operands();
+                const kernels::Operands operands = user->operands();
                 for (std::size_t k = of->references.size(); k < operands.size(); ++k)
-                    of->references.push_back({operands[k].place, memory, 0, operands[k].written});
+                    of->references.push_back({operands[k].place, 0, memory, operands[k].written});
             }
             forwards.erase(forward);
         }

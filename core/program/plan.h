@@ -34,6 +34,8 @@ namespace clew {
 struct Slice;
 struct ReplayStep;
 
+class Planner;
+
 struct Planned {
     const kernels::KernelCall* call;  // of `step`, if it may fail; or, if it is null,
     int step;                         // of Slice::runs_of; a register to let go, if it is negative: -1 - register
@@ -95,6 +97,7 @@ struct Plan {
     };
     std::vector<Located> located;
     std::unique_ptr<code::Codes> codes;  // null: none is worth it, or wanted
+    std::shared_ptr<Planner> planner;    // until these are found
     void advance_code();
 
     void move(int memory, char* address) {
@@ -121,20 +124,23 @@ public:
     Planner(const Program& program, const Slice& slice);
     // Where the memory of an input lies (`shift` included), before the first step.
     void lies(int memory, char* address);
-    // What the step has left behind; `registers` as they are after it.
-    void note(int index, kernels::Capture&& capture, const std::vector<Tensor>& registers);
+    // What the step has left behind, which it takes; `registers` as they are after it.
+    void note(int index, kernels::Capture& capture, const std::vector<Tensor>& registers);
     std::unique_ptr<Plan> make();
+    static void code_later(std::unique_ptr<Planner> planner, Plan& plan);
+    std::int64_t bytes() const;
 
 private:
     struct Reference {
         char** pointer;
-        int memory;  // of the program, or one of `temporaries_` after those
         std::int64_t offset;
+        int memory;  // of the program, or one of `temporaries_` after those
         bool written;
     };
+    using References = Few<Reference, 3>;
     struct Call {
         std::unique_ptr<kernels::KernelCall> call;
-        std::vector<Reference> references;
+        References references;
         bool runs = false, constant = false;
         int step = -1;  // of Slice::runs_of, if it runs with those of another one
     };
@@ -146,6 +152,12 @@ private:
         char* address;
         std::int64_t before, after;
     };
+    // Of which there is at least one among the calls: what has to do with others alone need not look for them.
+    struct Kinds {
+        bool transposing = false, attention = false, product = false, copy = false, failing = false, optimizer = false;
+        bool strips = false;
+    };
+    void note_kind(const kernels::KernelCall& call, int index);
 
     // A call of a step: its place in `noted_`.
     struct Place {
@@ -161,10 +173,9 @@ private:
         return index < program_.memories.size() && program_.memories[index].input >= 0;
     }
     std::vector<int> count_uses() const;
-    static code::Statement statement_of(const std::optional<kernels::FlatLoop>& loop,
-                                        const std::vector<Reference>& references);
+    static code::Statement statement_of(const std::optional<kernels::FlatLoop>& loop, const References& references);
     // An expression only if its operands lie element after element, or are one number.
-    static code::Statement dense_statement_of(const kernels::FlatLoop& loop, const std::vector<Reference>& references);
+    static code::Statement dense_statement_of(const kernels::FlatLoop& loop, const References& references);
     bool may_be_captured(int index) const;
     bool refer(const kernels::Operand& operand, int index, const std::vector<Tensor>& registers, Call& call);
     bool refer_to_temporary(const kernels::Operand& operand, std::size_t first, Call& call);
@@ -184,9 +195,7 @@ private:
     void lay_out(Plan& plan);
     std::vector<char> handed_on(const std::vector<int>& last) const;
     Plan::Located::Operand locate(Plan& plan, const Reference& one);
-    // `references`: those of each entry of the order, null of what is no call.
-    void order(Plan& plan, std::vector<const std::vector<Reference>*>* references = nullptr);
-    void order_with_code(Plan& plan);
+    void order(Plan& plan);
     std::vector<char> only_saved() const;
     void look(Plan& plan);
     bool may_fail(std::size_t index) const;
@@ -203,6 +212,7 @@ private:
     std::vector<char*> addresses_;  // of memories in this replay
     std::vector<Noted> noted_;      // for each of Slice::runs_of
     std::vector<Temporary> temporaries_;
+    Kinds kinds_;
     std::vector<char> planned_, wanted_, constant_;  // for each memory
     int last_failing_ = -1;                          // of Slice::runs_of: the last that may fail
     std::vector<std::int64_t> places_;               // in the arena

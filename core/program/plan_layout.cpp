@@ -45,10 +45,12 @@ void Planner::lay_out(Plan& plan) {
         if (int& begin = first[static_cast<std::size_t>(memory)]; begin < 0) begin = position;
         last[static_cast<std::size_t>(memory)] = position;
     };
+    std::size_t references = 0;
     for (std::size_t i = 0; i < noted_.size(); ++i) {
         for (const Call& call : noted_[i].calls) {
             if (!call.runs) continue;
             for (const Reference& one : call.references) lives_at(one.memory);
+            references += call.references.size();
             ++position;
         }
         if (noted_[i].captured) continue;
@@ -83,6 +85,7 @@ void Planner::lay_out(Plan& plan) {
         ends.each(at, give);
     }
     plan.arena_bytes = arena.bytes();
+    if (plan.arena_bytes) plan.arena.places.reserve(references);
     if (constants.bytes()) plan.constants = Storage::make(constants.bytes());
 
     const auto base = [&](std::size_t memory) {
@@ -124,7 +127,7 @@ Plan::Located::Operand Planner::locate(Plan& plan, const Reference& one) {
     return {Plan::Located::kArena, offset, nullptr};
 }
 
-void Planner::order(Plan& plan, std::vector<const std::vector<Reference>*>* references) {
+void Planner::order(Plan& plan) {
     std::vector<int> last(program_.memories.size(), -1);  // entry that reads memory which a step makes
     std::size_t calls = 0;
     const auto made_by_step = [&](std::size_t memory) {
@@ -154,9 +157,6 @@ void Planner::order(Plan& plan, std::vector<const std::vector<Reference>*>* refe
             const int step = call.step < 0 ? static_cast<int>(i) : call.step;
             plan.order.push_back({call.call.get(), step, call.call->work() > WithoutGil::kWorthIt});
             plan.calls.push_back(std::move(call.call));
-            if (references == nullptr) continue;
-            references->resize(plan.order.size());
-            references->back() = &call.references;
         }
         if (runs_as_it_is(i)) plan.order.push_back({nullptr, static_cast<int>(i)});
         let_go.each(i, [&](std::size_t memory) {

@@ -24,7 +24,13 @@ std::int64_t Plan::bytes() const {
                        (kept_arena ? kept_arena->bytes : 0);
     for (const Base& base : bases) sum += table(base.places);
     for (const auto& call : calls) sum += static_cast<std::int64_t>(call->bytes());
-    return sum;
+    return sum + (planner ? planner->bytes() : 0);
+}
+
+std::int64_t Planner::bytes() const {
+    std::size_t sum = noted_.capacity() * sizeof(Noted);
+    for (const Noted& one : noted_) sum += one.calls.capacity() * sizeof(Call);
+    return static_cast<std::int64_t>(sum);
 }
 
 Planner::Planner(const Program& program, const Slice& slice)
@@ -46,13 +52,13 @@ void Planner::lies(int memory, char* address) { addresses_[static_cast<std::size
 // has them.
 bool Planner::may_be_captured(int index) const {
     const ReplayStep& run = slice_.runs_of[static_cast<std::size_t>(index)];
-    const Numbers& inputs = program_.steps[static_cast<std::size_t>(run.step)].inputs;
+    const std::span inputs(slice_.registers.data() + run.first, run.inputs);
     return run.kind == StepKind::Run && run.details.generator == nullptr && !run.op->draws &&
-           (run.op->is(kOptimizerStep) || !program_.steps[static_cast<std::size_t>(run.step)].varies) &&
+           (run.op->is(kOptimizerStep) || !run.varies) &&
            std::ranges::none_of(inputs, [&](int reg) { return reg >= 0 && varying_[static_cast<std::size_t>(reg)]; });
 }
 
-void Planner::note(int index, kernels::Capture&& capture, const std::vector<Tensor>& registers) {
+void Planner::note(int index, kernels::Capture& capture, const std::vector<Tensor>& registers) {
     if (!capture.complete || !may_be_captured(index)) return;
     const std::size_t first = temporaries_.size();
     std::vector<Call> calls;
@@ -60,12 +66,21 @@ void Planner::note(int index, kernels::Capture&& capture, const std::vector<Tens
     for (auto& captured : capture.calls) {
         Call& call = calls.emplace_back();
         call.call = std::move(captured);
-        const std::vector<kernels::Operand> operands = call.call->operands();
-        call.references.reserve(operands.size());
+        const kernels::Operands operands = call.call->operands();
         for (const kernels::Operand& operand : operands)
             if (!refer(operand, index, registers, call) && !refer_to_temporary(operand, first, call)) return;
     }
+    for (const Call& call : calls) note_kind(*call.call, index);
     noted_[static_cast<std::size_t>(index)] = {true, std::move(calls)};
+}
+
+void Planner::note_kind(const kernels::KernelCall& call, int index) {
+    kinds_.transposing |= call.transposing() != nullptr;
+    kinds_.attention |= call.is_attention();
+    kinds_.product |= call.product().has_value();
+    kinds_.copy |= call.plain_copy().has_value();
+    kinds_.failing |= call.may_fail();
+    kinds_.optimizer |= slice_.runs_of[static_cast<std::size_t>(index)].op->is(kOptimizerStep);
 }
 
 // Into the memory of an input or an output of the step.
@@ -80,7 +95,7 @@ bool Planner::refer(const kernels::Operand& operand, int index, const std::vecto
         const int memory = program_.of(reg).memory;
         char*& begin = addresses_[static_cast<std::size_t>(memory)];
         if (begin == nullptr) begin = storage.data;
-        call.references.push_back({operand.place, memory, address - begin, operand.written});
+        call.references.push_back({operand.place, address - begin, memory, operand.written});
         return true;
     }
     return false;
@@ -90,7 +105,7 @@ bool Planner::refer(const kernels::Operand& operand, int index, const std::vecto
 bool Planner::refer_to_temporary(const kernels::Operand& operand, std::size_t first, Call& call) {
     char* const address = *operand.place;
     const auto refer = [&](std::size_t i) {
-        call.references.push_back({operand.place, static_cast<int>(program_.memories.size() + i), 0, operand.written});
+        call.references.push_back({operand.place, 0, static_cast<int>(program_.memories.size() + i), operand.written});
         return true;
     };
     for (std::size_t i = first; i < temporaries_.size(); ++i) {
@@ -155,7 +170,7 @@ std::unique_ptr<Plan> Planner::make() {
     auto plan = std::make_unique<Plan>();
     find_taken(*plan);
     lay_out(*plan);
-    order_with_code(*plan);
+    order(*plan);
     look(*plan);
     find_direct(*plan);
     plan->bare = is_bare(*plan);
@@ -176,8 +191,9 @@ void Planner::find_planned() {
     planned_.assign(program_.memories.size(), 0);
     for (std::size_t i = 0; i < noted_.size(); ++i) {
         if (!noted_[i].captured) continue;
-        const int index = slice_.runs_of[i].step;
-        for (const int reg : program_.steps[static_cast<std::size_t>(index)].outputs) {
+        const ReplayStep& run = slice_.runs_of[i];
+        const int index = run.step;
+        for (const int reg : std::span(slice_.registers.data() + run.first + run.inputs, run.outputs)) {
             if (reg < 0) continue;
             const auto memory = static_cast<std::size_t>(program_.of(reg).memory);
             const Memory& of = program_.memories[memory];

@@ -58,8 +58,8 @@ void ReducedStrips::run() const {
     }
 }
 
-std::vector<kernels::Operand> ReducedStrips::operands() {
-    std::vector<kernels::Operand> list = strips_->operands();
+kernels::Operands ReducedStrips::operands() {
+    kernels::Operands list = strips_->operands();
     for (const Sum& sum : sums_) list.push_back(sum.call->operands()[0]);
     return list;
 }

@@ -21,7 +21,7 @@ public:
     void add(std::unique_ptr<kernels::KernelCall> reduction, kernels::StripCall::Place from);
 
     void run() const override;
-    std::vector<kernels::Operand> operands() override;  // of the strips, and the result of each reduction
+    kernels::Operands operands() override;  // of the strips, and the result of each reduction
     std::size_t bytes() const override;
     std::int64_t work() const override { return strips_->work(); }
     kernels::StripCall* strips() const override { return strips_.get(); }

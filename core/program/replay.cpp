@@ -118,18 +118,21 @@ private:
             for (const ReplayStep& one : slice_.runs_of) steps_.run(one), drop(one);
             return;
         }
-        Planner planner(program_, slice_);
+        auto planner = std::make_unique<Planner>(program_, slice_);
         for (const int i : slice_.inputs) {
             const int memory = program_.of(program_.inputs[static_cast<std::size_t>(i)].reg).memory;
-            planner.lies(memory, state_.grounds[static_cast<std::size_t>(memory)].address());
+            planner->lies(memory, state_.grounds[static_cast<std::size_t>(memory)].address());
         }
+        kernels::Capture capture;
         for (std::size_t i = 0; i < slice_.runs_of.size(); ++i) {
-            kernels::Capture capture;
+            capture.calls.clear();
+            capture.complete = true;
             steps_.run(slice_.runs_of[i], &capture);
-            planner.note(static_cast<int>(i), std::move(capture), state_.regs);
+            planner->note(static_cast<int>(i), capture, state_.regs);
             drop(slice_.runs_of[i]);
         }
-        slice_.plan = planner.make();
+        slice_.plan = planner->make();
+        Planner::code_later(std::move(planner), *slice_.plan);
         slice_.planned = true;
     }
 

@@ -126,7 +126,8 @@ private:
             if (std::ranges::any_of(program_.nodes[i].slots, &KeptSlot::edge))
                 slice_.edged.push_back(static_cast<int>(i));
         }
-        std::ranges::sort(slice_.nodes, {}, [&](int i) { return program_.nodes[static_cast<std::size_t>(i)].born; });
+        const auto born = [&](int i) { return program_.nodes[static_cast<std::size_t>(i)].born; };
+        if (!std::ranges::is_sorted(slice_.nodes, {}, born)) std::ranges::sort(slice_.nodes, {}, born);
         for (std::size_t i = 0; i < program_.living.size(); ++i)
             if (slice_.remakes(program_, program_.living[i].reg, kEnd)) slice_.living.push_back(static_cast<int>(i));
         for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
@@ -142,12 +143,14 @@ private:
     // Steps of optimizers at the end, on large memory: two copies of every parameter would cost more than the step.
     void find_direct() {
         constexpr std::int64_t kWorthIt = 4096;  // bytes
-        slice_.direct.assign(program_.memories.size(), 1);
+        slice_.direct.resize(program_.memories.size());
+        bool any = false;
+        for (std::size_t i = 0; i < program_.memories.size(); ++i)
+            if (program_.memories[i].bytes >= kWorthIt) slice_.direct[i] = any = true;
+        if (!any) return;
         int last = -1;  // that may fail
         for (const int i : slice_.steps)
             if (!program_.steps[static_cast<std::size_t>(i)].op->is(kOptimizerStep)) last = i;
-        for (std::size_t i = 0; i < program_.memories.size(); ++i)
-            if (program_.memories[i].bytes < kWorthIt) slice_.direct[i] = 0;
         for (const int i : slice_.steps)
             for (const KeptWrite& written : program_.steps[static_cast<std::size_t>(i)].writes)
                 if (i <= last || !program_.of(written.reg).layout->contiguous)
@@ -179,7 +182,8 @@ private:
                            .first = static_cast<int>(slice_.registers.size()),
                            .attributes = step.attributes.data(),
                            .details = {.name = step.name, .generator = step.generator},
-                           .step = index};
+                           .step = index,
+                           .varies = step.varies};
             for (const auto* list : {&step.inputs, &step.outputs})
                 slice_.registers.insert(slice_.registers.end(), list->begin(), list->end());
             for (const auto* list : {&step.inputs, &step.outputs})

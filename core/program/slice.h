@@ -19,6 +19,7 @@ struct ReplayStep {
     const void* attributes;
     CallDetails details;
     int step;
+    bool varies;  // as of Step
 };
 
 struct Slice {

@@ -26,13 +26,13 @@ void Planner::transpose_once() {
         Call* call;
         Matrix matrix;
     };
-    if (writes_inputs()) return;
+    if (!kinds_.transposing || writes_inputs()) return;
     std::vector<Use> uses;
     for (std::size_t step = 0; step < noted_.size(); ++step)
         for (Call& call : noted_[step].calls) {
             if (call.references.size() < 2 || !is_input(call.references[1].memory)) continue;
             const Reference& at = call.references[1];
-            const auto* const product = dynamic_cast<const kernels::TransposingProduct*>(call.call.get());
+            const kernels::TransposingProduct* const product = call.call->transposing();
             if (const kernels::View* const a = product ? product->transposed() : nullptr)
                 uses.push_back(
                     {step, &call, {at.memory, at.offset, a->sizes[0], a->sizes[1], a->strides[0], a->dtype}});
@@ -48,15 +48,14 @@ void Planner::transpose_once() {
                 first.matrix.rows * first.matrix.columns * static_cast<std::int64_t>(item_size(first.matrix.dtype));
             temporaries_.push_back({nullptr, 0, bytes});
             char* const anywhere = *first.call->references[1].pointer;  // until memory is laid out
-            Call transposition{dynamic_cast<const kernels::TransposingProduct&>(*first.call->call).transpose(anywhere),
-                               {}};
+            Call transposition{first.call->call->transposing()->transpose(anywhere), {}};
             const auto operands = transposition.call->operands();
-            transposition.references = {{operands[0].place, memory, 0, true},
-                                        {operands[1].place, first.matrix.memory, first.matrix.offset, false}};
+            transposition.references = {{operands[0].place, 0, memory, true},
+                                        {operands[1].place, first.matrix.offset, first.matrix.memory, false}};
             transpositions.emplace_back(first.step, std::move(transposition));
             for (auto use = uses.begin(); use != others.begin(); ++use) {
                 Call& call = *use->call;
-                call.call = dynamic_cast<const kernels::TransposingProduct&>(*call.call).with_transposed(anywhere);
+                call.call = call.call->transposing()->with_transposed(anywhere);
                 const auto now = call.call->operands();
                 for (std::size_t k = 0; k < now.size(); ++k) call.references[k].pointer = now[k].place;
                 call.references[1].memory = memory;

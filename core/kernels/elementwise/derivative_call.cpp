@@ -33,11 +33,12 @@ public:
             loop_.run(data, end - begin);
         });
     }
-    std::vector<Operand> operands() override {
-        std::vector<Operand> list;
+    Operands operands() override {
+        Operands list;
         for (int k = 0; k < 2; ++k) {
-            list.push_back(loop_.operand(k, &data_[k]));
-            list.back().written = true;
+            Operand operand = loop_.operand(k, &data_[k]);
+            operand.written = true;
+            list.push_back(operand);
         }
         return list;
     }

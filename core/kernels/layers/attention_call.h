@@ -22,9 +22,9 @@ public:
     }
 
     void run() const override { gradients_ ? attention_backward(call_, *gradients_) : attention(call_); }
-    std::vector<Operand> operands() override {
+    Operands operands() override {
         const Index queries = call_.queries, keys = call_.keys, width = call_.width, value_width = call_.value_width;
-        std::vector<Operand> list{reach(call_.query, queries, width, false), reach(call_.key, keys, width, false),
+        Operands list{reach(call_.query, queries, width, false), reach(call_.key, keys, width, false),
                                   reach(call_.value, keys, value_width, false),
                                   reach(call_.out, queries, value_width, !gradients_)};
         const Index all = call_.heads * queries * size_of(call_.dtype);
@@ -52,6 +52,7 @@ public:
                             rows == &gradients_->grad_value ? call_.value_width : call_.width, start, moved);
         return false;
     }
+    bool is_attention() const override { return true; }
     bool is_backward() const { return gradients_.has_value(); }
     // 0: they can't be kept.
     std::int64_t bytes_of_scores() const { return kept_scores(call_) * size_of(call_.dtype); }

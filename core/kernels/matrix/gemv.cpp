@@ -80,6 +80,7 @@ public:
         small_ ? small_.run(argument<0>().data, argument<1>().data, argument<2>().data) : CallOf::run();
     }
 
+    const TransposingProduct* transposing() const override { return transposed() ? this : nullptr; }
     // Fewer rows are not transposed, longer ones in parts, whose sums are added.
     const View* transposed() const override {
         constexpr Index kFewest = 16, kLongest = 64, kSmall = 4096;

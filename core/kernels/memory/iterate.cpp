@@ -95,18 +95,20 @@ struct WithNumbers {
     }
 };
 
-FlatLoop flat_loop(const Loop& loop) { return {loop, nullptr, {}, 0, 0, {}, {}}; }
-FlatLoop flat_loop(const WithNumbers& with) {
-    return {nullptr, with.loop, {with.numbers[0], with.numbers[1], with.numbers[2]}, 0, 0, {}, {}};
+void set_inner(FlatLoop& flat, const Loop& loop) { flat.plain = loop; }
+void set_inner(FlatLoop& flat, const WithNumbers& with) {
+    flat.numbered = with.loop;
+    std::copy_n(with.numbers, 3, flat.numbers);
 }
 template <class Inner>
-FlatLoop flat_loop(const Inner& inner, int operands, std::int64_t count, const std::int64_t* strides,
-                   const std::int64_t* items) {
-    FlatLoop flat = flat_loop(inner);
-    flat.operands = operands;
-    flat.count = count;
-    std::copy_n(strides, operands, flat.strides);
-    std::copy_n(items, operands, flat.items);
+std::optional<FlatLoop> flat_loop(const Inner& inner, int operands, std::int64_t count, const std::int64_t* strides,
+                                  const std::int64_t* items) {
+    std::optional<FlatLoop> flat(std::in_place);
+    set_inner(*flat, inner);
+    flat->operands = operands;
+    flat->count = count;
+    std::copy_n(strides, operands, flat->strides);
+    std::copy_n(items, operands, flat->items);
     return flat;
 }
 
@@ -121,11 +123,13 @@ public:
     }
     std::optional<FlatLoop> flat() const override { return flat_loop(inner_, kOperands, count_, strides_, items_); }
     void run() const override { inner_(data_, strides_, count_); }
-    std::vector<Operand> operands() override {
-        const FlatLoop loop = flat_loop(inner_, kOperands, count_, strides_, items_);
-        std::vector<Operand> list;
-        list.reserve(kOperands);
-        for (int k = 0; k < kOperands; ++k) list.push_back(loop.operand(k, &data_[k]));
+    Operands operands() override {
+        Operands list;
+        for (int k = 0; k < kOperands; ++k) {
+            Operand operand{&data_[k], 0, items_[k], k == 0};
+            operand.reach(count_ - 1, strides_[k]);
+            list.push_back(operand);
+        }
         return list;
     }
     std::size_t bytes() const override { return sizeof(*this); }
@@ -147,12 +151,12 @@ public:
         if (plan_.ndim > 1) return std::nullopt;
         return flat_loop(inner_, plan_.operands, count_, plan_.strides[0], plan_.items);
     }
-    std::vector<Operand> operands() override {
-        std::vector<Operand> list;
-        list.reserve(static_cast<std::size_t>(plan_.operands));
+    Operands operands() override {
+        Operands list;
         for (int k = 0; k < plan_.operands; ++k) {
-            Operand& operand = list.emplace_back(&plan_.data[k], 0, plan_.items[k], k == 0);
+            Operand operand{&plan_.data[k], 0, plan_.items[k], k == 0};
             for (int axis = 0; axis < plan_.ndim; ++axis) operand.reach(plan_.sizes[axis] - 1, plan_.strides[axis][k]);
+            list.push_back(operand);
         }
         return list;
     }

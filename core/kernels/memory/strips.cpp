@@ -18,8 +18,8 @@ std::vector<StripCall::Place> Strips::places() const {
     return list;
 }
 
-std::vector<Operand> Strips::operands() {
-    std::vector<Operand> list;
+Operands Strips::operands() {
+    Operands list;
     for (const auto [stage, operand] : places()) {
         Stage& of = stages_[static_cast<std::size_t>(stage)];
         list.push_back(of.loop.operand(operand, &of.data[operand]));

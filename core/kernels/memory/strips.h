@@ -78,7 +78,7 @@ public:
                                      : strip.local + of.local[operand];
     }
     bool is_local(int stage, int operand) const { return stages_[static_cast<std::size_t>(stage)].local[operand] >= 0; }
-    std::vector<Operand> operands() override;  // those that are not local, loop by loop
+    Operands operands() override;  // those that are not local, loop by loop
     std::size_t bytes() const override { return sizeof(*this) + stages_.capacity() * sizeof(Stage); }
     std::int64_t work() const override { return count_ * static_cast<std::int64_t>(stages_.size()); }
 

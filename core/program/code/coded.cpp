@@ -24,6 +24,7 @@ void call_one(void* call) { static_cast<const kernels::KernelCall*>(call)->run()
 }  // namespace
 
 bool is_wanted() { return wish() != "0"; }
+bool is_told_to_wait() { return wish() == "now"; }
 
 Replaceable::Replaceable(std::shared_ptr<Job> job) : job_(std::move(job)) {
     for (const Statement& one : job_->statements) wide_ |= one.wide().value_or(false);
@@ -97,14 +98,15 @@ void Coded::take(const Text& text, const Follow& follow) {
 
 std::string Coded::name() const { return format("%zu calls", calls_.size()); }
 
-Codes::Codes(std::vector<Replaceable*> all) : all_(std::move(all)), now_(wish() == "now") {
-    for (const Replaceable* one : all_) calls_ += one->calls();
+const std::vector<Replaceable*>& Codes::all() {
+    if (find_) all_ = std::exchange(find_, nullptr)();
+    return all_;
 }
 
 void Codes::advance(const std::function<Follow(std::size_t)>& follow) {
     if (stage_ == Stage::Counting) {
         if ((++runs_ < kLeastRuns || runs_ * calls_ < kWorthIt) && !now_) return;
-        for (const Replaceable* one : all_) one->ask(now_);
+        for (const Replaceable* one : all()) one->ask(now_);
         stage_ = Stage::Asked;
     }
     if (!std::ranges::all_of(all_, [](const Replaceable* one) { return one->is_done(); })) return;
@@ -112,9 +114,9 @@ void Codes::advance(const std::function<Follow(std::size_t)>& follow) {
     stage_ = Stage::Settled;
 }
 
-std::vector<std::string> Codes::text() const {
+std::vector<std::string> Codes::text() {
     std::vector<std::string> lines;
-    for (const Replaceable* one : all_) lines.push_back(one->text());
+    for (const Replaceable* one : all()) lines.push_back(one->text());
     return lines;
 }
 

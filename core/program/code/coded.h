@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/kernels/capture.h"
@@ -18,6 +19,10 @@
 #include "core/program/code/saved.h"
 
 namespace clew::code {
+
+// Not if CLEW_CODE is 0. If it is `now`, the first replay by a plan waits for the compiler, for tests.
+bool is_wanted();
+bool is_told_to_wait();
 
 // Lets `pointer` follow memory: operand `access` of call `statement`.
 using Follow = std::function<void(char** pointer, int statement, int access)>;
@@ -57,7 +62,7 @@ public:
     Coded(std::vector<kernels::KernelCall*> calls, std::shared_ptr<Job> job);
 
     void run() const override;
-    std::vector<kernels::Operand> operands() override { return {}; }
+    kernels::Operands operands() override { return {}; }
     std::size_t bytes() const override;
     std::int64_t work() const override { return 0; }
     std::int64_t calls() const override { return static_cast<std::int64_t>(calls_.size()); }
@@ -76,26 +81,26 @@ private:
     std::vector<char*> table_;
 };
 
-// All of one plan.
+// All of one plan. They are found only once code is worth it: a plan that runs a few times does not pay for that.
 class Codes {
 public:
-    explicit Codes(std::vector<Replaceable*> all);
+    using Find = std::function<std::vector<Replaceable*>()>;
+    Codes(std::int64_t calls, Find find) : find_(std::move(find)), calls_(calls) {}
     // Before a replay. `follow` is asked for each of them.
     void advance(const std::function<Follow(std::size_t)>& follow);
     bool is_settled() const { return stage_ == Stage::Settled; }
-    std::vector<std::string> text() const;
+    std::vector<std::string> text();
 
 private:
     enum class Stage { Counting, Asked, Settled };
+    const std::vector<Replaceable*>& all();
 
-    std::vector<Replaceable*> all_;
-    std::int64_t calls_ = 0;  // of one run
+    Find find_;
+    std::vector<Replaceable*> all_{};
+    std::int64_t calls_;  // of one run
     std::int64_t runs_ = 0;
-    bool now_;
+    bool now_ = is_told_to_wait();
     Stage stage_ = Stage::Counting;
 };
-
-// Not if CLEW_CODE is 0. If it is `now`, the first replay by a plan waits for the compiler, for tests.
-bool is_wanted();
 
 }  // namespace clew::code

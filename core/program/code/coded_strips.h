@@ -19,7 +19,7 @@ public:
     void run_part(std::int64_t begin, std::int64_t end, char* local) const override;
     bool is_first() const override { return state_ == State::First; }
     void settle() const override;
-    std::vector<kernels::Operand> operands() override { return strips_->operands(); }
+    kernels::Operands operands() override { return strips_->operands(); }
     std::size_t bytes() const override;
     std::int64_t work() const override { return strips_->work(); }
     std::int64_t calls() const override {

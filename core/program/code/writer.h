@@ -16,14 +16,15 @@
 #include <string>
 #include <vector>
 
+#include "core/base/few.h"
 #include "core/kernels/expressions.h"
 
 namespace clew::code {
 
 struct Access {
-    int memory;
     std::int64_t offset;  // in bytes, from the start of the memory
     std::int64_t stride;  // in elements
+    int memory;
     bool written;
 };
 
@@ -39,7 +40,7 @@ struct Statement {
         if (expression) return expression->wide;
         return block.text.empty() ? std::nullopt : std::optional(block.wide);
     }
-    std::vector<Access> accesses{};  // in the order of the call's operands
+    Few<Access, 3> accesses{};  // in the order of the call's operands
 };
 
 struct MemoryUse {
