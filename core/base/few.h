@@ -74,11 +74,15 @@ private:
     }
     void take(Few& other) {
         size_ = std::exchange(other.size_, 0);
-        std::memcpy(place_, other.place_, sizeof place_);
+        if (size_ > kInside)
+            std::memcpy(place_, other.place_, sizeof(T*));
+        else
+            for (std::uint32_t i = 0; i < size_; ++i)
+                reinterpret_cast<T*>(place_)[i] = reinterpret_cast<const T*>(other.place_)[i];
     }
 
     std::uint32_t size_ = 0;
-    alignas(T) unsigned char place_[std::max(kInside * sizeof(T), sizeof(T*))] = {};  // the elements, or where they are
+    alignas(T) unsigned char place_[std::max(kInside * sizeof(T), sizeof(T*))];  // the elements, or where they are
 };
 
 }  // namespace clew

@@ -87,8 +87,10 @@ void Planner::note_kind(const kernels::KernelCall& call, int index) {
 bool Planner::refer(const kernels::Operand& operand, int index, const std::vector<Tensor>& registers, Call& call) {
     const ReplayStep& run = slice_.runs_of[static_cast<std::size_t>(index)];
     char* const address = *operand.place;
-    for (int i = 0; i < run.inputs + run.outputs; ++i) {
-        const int reg = slice_.registers[static_cast<std::size_t>(run.first + i)];
+    const int count = run.inputs + run.outputs, likely = operand.written ? run.inputs : 0;
+    for (int i = 0; i < count; ++i) {
+        const int at = i + likely < count ? i + likely : i + likely - count;
+        const int reg = slice_.registers[static_cast<std::size_t>(run.first + at)];
         if (reg < 0 || !registers[static_cast<std::size_t>(reg)]) continue;
         const Storage& storage = *registers[static_cast<std::size_t>(reg)]->storage;
         if (address - operand.before < storage.data || address + operand.after > storage.data + storage.bytes) continue;

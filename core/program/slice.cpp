@@ -173,17 +173,18 @@ private:
         slice_.runs_of.reserve(slice_.steps.size());
         for (const int index : slice_.steps) {
             const Step& step = program_.steps[static_cast<std::size_t>(index)];
-            ReplayStep run{.op = step.op,
-                           .form = step.form,
-                           .kind = step.kind,
-                           .inputs = static_cast<std::uint16_t>(step.inputs.size()),
-                           .outputs = static_cast<std::uint16_t>(step.outputs.size()),
-                           .dropped = 0,
-                           .first = static_cast<int>(slice_.registers.size()),
-                           .attributes = step.attributes.data(),
-                           .details = {.name = step.name, .generator = step.generator},
-                           .step = index,
-                           .varies = step.varies};
+            ReplayStep& run = slice_.runs_of.emplace_back();
+            run.op = step.op;
+            run.form = step.form;
+            run.kind = step.kind;
+            run.inputs = static_cast<std::uint16_t>(step.inputs.size());
+            run.outputs = static_cast<std::uint16_t>(step.outputs.size());
+            run.first = static_cast<int>(slice_.registers.size());
+            run.attributes = step.attributes.data();
+            run.details.name = step.name;
+            run.details.generator = step.generator;
+            run.step = index;
+            run.varies = step.varies;
             for (const auto* list : {&step.inputs, &step.outputs})
                 slice_.registers.insert(slice_.registers.end(), list->begin(), list->end());
             for (const auto* list : {&step.inputs, &step.outputs})
@@ -193,7 +194,6 @@ private:
                     slice_.registers.push_back(reg);
                     ++run.dropped;
                 }
-            slice_.runs_of.push_back(run);
             note_effects(step, index);
         }
     }
