@@ -25,8 +25,8 @@ public:
     Operands operands() override {
         const Index queries = call_.queries, keys = call_.keys, width = call_.width, value_width = call_.value_width;
         Operands list{reach(call_.query, queries, width, false), reach(call_.key, keys, width, false),
-                                  reach(call_.value, keys, value_width, false),
-                                  reach(call_.out, queries, value_width, !gradients_)};
+                      reach(call_.value, keys, value_width, false),
+                      reach(call_.out, queries, value_width, !gradients_)};
         const Index all = call_.heads * queries * size_of(call_.dtype);
         list.push_back({reinterpret_cast<char**>(&call_.log_sum), 0, all, !gradients_});
         if (AttentionMask& mask = call_.mask; mask.data != nullptr)
