@@ -39,13 +39,16 @@ Entry = dict[str, Any]
 
 
 def entries() -> list[Entry]:
-    """The deviations. An entry that is not well formed is a ValueError."""
+    """The deviations. An entry that is not well formed is a ValueError.
+
+    One with a ``capability`` is of PyTorch's kernels for those processors (``torch.backends.cpu.get_cpu_capability()``).
+    """
     found: list[Entry] = tomllib.loads(DATA.read_text())["deviation"]
     for entry in found:
         for key in TEXTS:
             if not entry.get(key):
                 raise ValueError(f"{DATA.name}: {entry.get('name', '?')}: expected a text for {key!r}")
-        if unknown := set(entry) - {*TEXTS, "differs"}:
+        if unknown := set(entry) - {*TEXTS, "differs", "capability"}:
             raise ValueError(f"{DATA.name}: {entry['name']}: unknown {sorted(unknown)}")
         for one in entry.get("differs", []):
             groups = {operation for operation in one["operations"] if operation.startswith("@")}
