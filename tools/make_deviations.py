@@ -41,7 +41,7 @@ Entry = dict[str, Any]
 def entries() -> list[Entry]:
     """The deviations. An entry that is not well formed is a ValueError.
 
-    One with a ``capability`` is of PyTorch's kernels for those processors (``torch.backends.cpu.get_cpu_capability()``).
+    One with a ``capability`` is of PyTorch's kernels for such processors, as ``get_cpu_capability()`` names them.
     """
     found: list[Entry] = tomllib.loads(DATA.read_text())["deviation"]
     for entry in found:
