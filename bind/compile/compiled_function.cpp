@@ -202,8 +202,8 @@ bool CompiledFunction::check(const CallArguments& arguments, PyObject* positiona
 
 nb::object CompiledFunction::record(const CallArguments& arguments, Path& path, Path& exact, PyObject* positional,
                                     PyObject* named) {
-    if (std::exchange(*lost_, false))
-        missed_ = last_miss_ = "read a tensor or an object that is gone since; make it an argument";
+    if (std::exchange(*lost_, false))  // it may have been another kind of call
+        last_miss_ = "read a tensor or an object that is gone since; make it an argument";
     std::string given = wording_of_call(positional, named), missed = missed_;  // the call may come here, too
     Recording recording = record_call(function.ptr(), arguments, positional, named);
     if (!recording.result.is_valid()) {

@@ -36,10 +36,7 @@ public:
         } else if (PyDict_CheckExact(object)) {
             add_dict(object, depth);
         } else {
-            const std::string name = text_of(object, "__qualname__");
-            text += !name.empty() && (PyType_Check(object) || PyFunction_Check(object) || PyCFunction_Check(object))
-                        ? name
-                        : "<" + std::string(Py_TYPE(object)->tp_name) + ">";
+            add_other(object);
         }
     }
     void add_named(PyObject* names, bool first) {
@@ -72,6 +69,17 @@ private:
         if (depth == 0 || (count < kMostItems && depth < kDeepest && text.size() < kLongest)) return false;
         text += "...";
         return true;
+    }
+    // Nothing is asked of the object: that might run Python of the user's.
+    void add_other(PyObject* object) {
+        if (PyType_Check(object))
+            text += reinterpret_cast<PyTypeObject*>(object)->tp_name;
+        else if (PyFunction_Check(object))
+            text += utf8(reinterpret_cast<PyFunctionObject*>(object)->func_qualname);
+        else if (PyCFunction_Check(object))
+            text += reinterpret_cast<PyCFunctionObject*>(object)->m_ml->ml_name;
+        else
+            text += "<" + std::string(Py_TYPE(object)->tp_name) + ">";
     }
     void add_dict(PyObject* dict, int depth) {
         text += '{';

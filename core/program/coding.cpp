@@ -50,6 +50,13 @@ public:
 
     static bool is_small(const Planned& one) { return one.call && !one.takes_long && !one.call->may_fail(); }
 
+    static bool finds_enough(const Plan& plan) {
+        int found = 0;
+        for (const Planned& one : plan.order)
+            if (is_small(one) && has_text(*one.call) && ++found == kFewest) return true;
+        return false;
+    }
+
     // Which follow nothing: they know where their operands lie.
     static std::vector<code::Replaceable*> strips(const Plan& plan) {
         std::vector<code::Replaceable*> found;
@@ -62,6 +69,12 @@ public:
     }
 
 private:
+    static bool has_text(const kernels::KernelCall& call) {
+        const auto loop = call.flat();
+        if (!loop) return !call.block().text.empty();
+        return loop->count <= code::kManyElements && kernels::expression_of(*loop);
+    }
+
     // The order has the calls as they stand.
     void find_references() {
         references_.resize(plan_.order.size());
@@ -172,11 +185,13 @@ code::Statement Planner::dense_statement_of(const kernels::FlatLoop& loop, const
 
 void Planner::code_later(std::unique_ptr<Planner> planner, Plan& plan) {
     if (!planner->program_.coded || !code::is_wanted()) return;
-    const auto small = std::ranges::count_if(plan.order, Coding::is_small);
-    std::int64_t calls = small;
-    if (planner->kinds_.strips)
-        for (const code::Replaceable* one : Coding::strips(plan)) calls += one->calls();
-    if (small < Coding::kFewest && !planner->kinds_.strips) return;
+    std::int64_t calls = std::ranges::count_if(plan.order, Coding::is_small);
+    std::vector<code::Replaceable*> strips;
+    if (planner->kinds_.strips) strips = Coding::strips(plan);
+    for (const code::Replaceable* one : strips) calls += one->calls();
+    if (strips.empty() && !Coding::finds_enough(plan)) return;
+    for (Noted& noted : planner->noted_)
+        for (Call& call : noted.calls) call.call.reset();  // that don't run
     plan.planner = std::move(planner);
     plan.codes = std::make_unique<code::Codes>(
         calls, [&plan] { return Coding(*std::exchange(plan.planner, nullptr), plan).find(); });

@@ -28,8 +28,10 @@ std::int64_t Plan::bytes() const {
 }
 
 std::int64_t Planner::bytes() const {
-    std::size_t sum = noted_.capacity() * sizeof(Noted);
-    for (const Noted& one : noted_) sum += one.calls.capacity() * sizeof(Call);
+    const auto table = [](const auto& list) { return list.capacity() * sizeof(list[0]); };
+    std::size_t sum = sizeof(*this) + table(noted_) + table(temporaries_) + table(varying_) + table(addresses_) +
+                      table(planned_) + table(wanted_) + table(constant_) + table(places_);
+    for (const Noted& one : noted_) sum += table(one.calls);
     return static_cast<std::int64_t>(sum);
 }
 

@@ -132,8 +132,8 @@ private:
             drop(slice_.runs_of[i]);
         }
         slice_.plan = planner->make();
-        Planner::code_later(std::move(planner), *slice_.plan);
         slice_.planned = true;
+        Planner::code_later(std::move(planner), *slice_.plan);
     }
 
     void follow(Plan& plan, bool over_gradients) {

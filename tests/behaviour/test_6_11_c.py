@@ -299,7 +299,8 @@ def test_files_of_others_are_not_written_over(tmp_path):
     with (tmp_path / "Makefile").open("a") as file:
         file.write("# mine\n")
     (tmp_path / "program.h").unlink()
-    program.to_c(tmp_path)  # what is edited by its user stays
+    with pytest.warns(UserWarning, match="Makefile and main.c in .* stay"):
+        program.to_c(tmp_path)  # what is edited by its user
     assert (tmp_path / "main.c").read_text() == "int main(void) { return 3; }\n"
     assert (tmp_path / "Makefile").read_text() == made["Makefile"] + "# mine\n"
     assert (tmp_path / "program.h").read_text() == made["program.h"]

@@ -305,3 +305,25 @@ def test_a_copied_module_is_compiled_anew() -> None:
             other._orig_mod.bias.add_(1)
         assert other(x).tolist() != expected
     assert model(x).tolist() == expected
+
+
+def test_telling_variants_apart_asks_nothing_of_objects():
+    class Silent:
+        def __getattr__(self, name):
+            raise AssertionError(f"asked for {name}")
+
+    compiled, silent = clew.compile(lambda x, other, kind: x * 2), Silent()
+    compiled(clew.ones(2), silent, Silent)
+    assert "(float32[2], <Silent>, Silent)" in compiled.why()
+
+
+def test_an_argument_that_dies_says_nothing_of_the_next_kind_of_call():
+    class Own:
+        pass
+
+    compiled, own = clew.compile(lambda x, own: x * 2), Own()
+    compiled(clew.ones(2), own)
+    del own
+    compiled(clew.ones(3), 1)
+    assert "float32[3]" in compiled.why()
+    assert "gone since" not in compiled.why()

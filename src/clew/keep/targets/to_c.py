@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,6 +64,12 @@ def _write(folder: Path, files: dict[str, str], overwrite: bool) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name in files.keys() - others:
         (folder / name).write_text(files[name])
+    if others:
+        warnings.warn(
+            f"to_c: {' and '.join(sorted(others))} in {folder} stay as somebody else wrote them, whatever program.h "
+            "declares now; look whether they still fit, or pass overwrite=True",
+            stacklevel=4,
+        )
 
 
 def _stamped(name: str, text: str) -> str:
