@@ -98,8 +98,8 @@ def ratios(rows: Sequence[Row], folder: str) -> str | None:
 
 def graph_size(rows: Sequence[Row], folder: str) -> str | None:
     """Forward and backward over chains, per product."""
-    chosen = [row for row in rows if "links" in row["facts"]]
-    if not chosen:
+    chosen = [row for row in rows if "links" in row["facts"] and row["group"] != "kept"]
+    if len({row["facts"]["links"] for row in chosen}) < 2:
         return None
     threads = min(row["threads"] for row in chosen)
     figure, axes = plt.subplots(figsize=(6, 4))
