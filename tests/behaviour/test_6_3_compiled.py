@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import sys
 import threading
 import weakref
@@ -453,3 +455,24 @@ def test_modes_and_options_are_checked_as_pytorch_does(oracle):
                 clew.compile(function, **given)
         with pytest.raises(RuntimeError):
             oracle.compile(abs, **given)
+
+
+def test_a_module_compiles_itself():
+    clew.manual_seed(0)
+    model = clew.nn.Sequential(clew.nn.Linear(3, 4), clew.nn.Tanh(), clew.nn.Linear(4, 2))
+    eager = copy.deepcopy(model)
+    model.compile(fullgraph=True)
+    for _ in range(5):
+        x = clew.randn(6, 3)
+        for one in (model, eager):
+            one(x).square().sum().backward()
+        assert all(clew.equal(p.grad, q.grad) for p, q in zip(model.parameters(), eager.parameters(), strict=True))
+    compiled = model._compiled_call_impl
+    assert (compiled.hits, compiled.misses) == (4, 1)
+    model.register_forward_hook(lambda module, arguments, result: result * 2)
+    assert clew.equal(model(x), eager(x) * 2)
+    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(eager))):
+        assert other._compiled_call_impl is None
+    assert list(model.state_dict()) == list(eager.state_dict())
+    with pytest.raises(RuntimeError, match="mode"):
+        model.compile(mode="nope")

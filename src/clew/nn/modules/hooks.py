@@ -1,6 +1,6 @@
 """Hooks around a module's forward, and the call that runs them.
 
-A module without hooks has `_hooks = None` and never comes here.
+A module that has none and is not compiled has `_hooks = None` and never comes here.
 """
 
 from __future__ import annotations
@@ -63,6 +63,13 @@ def _sets(module: Module) -> Iterator[Hooks]:
 
 
 def call(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run what `Module.compile` has made, or `module.forward` with the hooks around it."""
+    if module._compiled_call_impl is not None:
+        return module._compiled_call_impl(*args, **kwargs)
+    return call_eagerly(module, args, kwargs)
+
+
+def call_eagerly(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run `module.forward` with the hooks around it."""
     run = _Run(module, args, kwargs)
     try:

@@ -57,6 +57,7 @@ class Module(hooks.HookRegistration, State):
 
     dump_patches = False
     call_super_init = False
+    _compiled_call_impl: Callable[..., Any] | None = None
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes; every subclass defines it, with its own parameters."""
@@ -66,6 +67,15 @@ class Module(hooks.HookRegistration, State):
         if self._hooks is None and hooks.everywhere is None:
             return self.forward(*args, **kwargs)
         return hooks.call(self, args, kwargs)
+
+    def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
+        """The call, whether it is compiled or not."""
+        return hooks.call_eagerly(self, args, kwargs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        state.pop("_compiled_call_impl", None)
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -221,12 +231,18 @@ class Module(hooks.HookRegistration, State):
         return self._apply(lambda tensor: tensor.share_memory_())
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Nothing: the module runs as it is, and only the arguments are checked.
+        """Compile the calls of this module, as `clew.compile` does with the same arguments.
 
-        `model = clew.compile(model)` gives a module whose calls are compiled; its `model.compiled.why()` tells what
-        became of them.
+        Copies of it are not compiled. Where you want to know what became of it, take `model = clew.compile(model)`: `model.compiled.why()` tells.
+
+        Example:
+            >>> model = torch.nn.Linear(2, 1)
+            >>> model.compile()
+            >>> model(torch.ones(3, 2)).shape, model(torch.ones(3, 2)).shape
+            (torch.Size([3, 1]), torch.Size([3, 1]))
         """
-        clew.compile(self, *args, **kwargs)
+        self._own_hooks()  # its calls don't take the way of modules without hooks
+        self._compiled_call_impl = clew.compile(self._call_impl, *args, **kwargs)
 
     def _apply(self: _M, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> _M:
         """Replace the data of every parameter, gradient and buffer by `fn` of it."""
