@@ -233,7 +233,8 @@ class Module(hooks.HookRegistration, State):
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compile the calls of this module, as `clew.compile` does with the same arguments.
 
-        Copies of it are not compiled. Where you want to know what became of it, take `model = clew.compile(model)`: `model.compiled.why()` tells.
+        Copies of it are not compiled. Where you want to know what became of it, take `model = clew.compile(model)`:
+        `model.compiled.why()` tells.
 
         Example:
             >>> model = torch.nn.Linear(2, 1)
