@@ -35,7 +35,13 @@ def bench(*options: str, codes: tuple[int, ...] = (0,)) -> subprocess.CompletedP
 def test_figures_page_and_pictures(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     file, folder = tmp_path / "figures.json", tmp_path / "page"
-    words = ["product of 4 elements, recorded", "chain of 10 products", "sweep add, 10^0", "deep MLP, 2 layers"]
+    words = [
+        "product of 4 elements, recorded",
+        "chain of 10 products",
+        "chain of 100 products",
+        "sweep add, 10^0",
+        "deep MLP, 2 layers",
+    ]
     options = [part for word in words for part in ("-k", word)]
     ran = bench(
         *options,
