@@ -41,6 +41,8 @@ void call_rule_beside_meta(BackwardCall& call) {
 }  // namespace
 
 void call_rule(BackwardCall& call) {
+    // Inputs may all be views of no_grad mode, which require a gradient and lead nowhere: no rule knows their shapes.
+    if (call.needed == 0 && !call.node->has(Node::kFunction)) return;
     process_mode == 0 ? call.node->kind->backward(call) : call_rule_beside_meta(call);
 }
 
