@@ -42,7 +42,7 @@ void call_rule_beside_meta(BackwardCall& call) {
 
 void call_rule(BackwardCall& call) {
     // Inputs may all be views of no_grad mode, which require a gradient and lead nowhere: no rule knows their shapes.
-    if (call.needed == 0 && !call.node->has(Node::kFunction)) return;
+    if (call.needed == 0 && call.node->edge_count && !call.node->has(Node::kFunction)) return;
     process_mode == 0 ? call.node->kind->backward(call) : call_rule_beside_meta(call);
 }
 
