@@ -42,7 +42,10 @@ LayoutRef layout_among(Sizes sizes, Tensors inputs) {
 }
 
 bool may_write_over(const Tensor& donated, Tensors others) {
-    return (mode_word & (kNoGrad | kInterpreted)) == kNoGrad && is_unshared(donated) && result_matches(donated, others);
+    // An axis of one element that was expanded keeps its stride of 0, which no fresh result has.
+    const auto is_expanded = [&] { return std::ranges::count(donated->layout->strides(), 0) != 0; };
+    return (mode_word & (kNoGrad | kInterpreted)) == kNoGrad && is_unshared(donated) &&
+           result_matches(donated, others) && !is_expanded();
 }
 
 Tensor output_over(const OpDef& op, Tensors inputs, const void* attributes, const TensorObject* donated) {

@@ -125,3 +125,15 @@ def test_gradients_without_elements_have_the_strides_of_fresh_results() -> None:
         (curvature,) = module.autograd.grad(slope.sum(), [x])
         strides.append((slope.stride(), curvature.stride()))
     assert strides[0] == strides[1]
+
+
+@pytest.mark.parametrize("function", [lambda other, x: other / x, lambda other, x: (other * x).exp()])
+def test_an_expanded_gradient_of_one_element_leaves_no_stride_of_zero(function):
+    def strides(m):
+        x, other = m.tensor([0.5]).requires_grad_(), m.tensor([2.0], dtype=m.float64)
+        ones = m.ones(1, dtype=m.float64)
+        (first,) = m.autograd.grad(function(other, x), x, ones, create_graph=True)
+        (second,) = m.autograd.grad(first.sum(), x)
+        return first.stride(), second.stride()
+
+    assert strides(torch) == strides(pytorch)
