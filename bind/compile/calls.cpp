@@ -3,6 +3,8 @@
 #include "bind/compile/kinds.h"
 #include "bind/compile/tracer.h"
 
+#include <nanobind/stl/string.h>
+
 #include <cstring>
 
 #include "bind/errors.h"
