@@ -103,6 +103,7 @@ struct CBlock {
 };
 
 class TransposingProduct;
+class AttentionCall;
 
 class KernelCall {
 public:
@@ -128,7 +129,7 @@ public:
     // Of a copy of one row, operand 1, to each of several that lie one behind the other: the elements of a row.
     virtual std::int64_t repeated_row() const { return 0; }
     virtual bool may_fail() const { return false; }
-    virtual bool is_attention() const { return false; }  // it is an AttentionCall
+    virtual AttentionCall* attending() { return nullptr; }
     virtual const TransposingProduct* transposing() const { return nullptr; }
     // One call for `before` and this one, of which the operand at `place` is what `before` writes, and nobody else
     // reads it. Its operands are those of this call but for that one, then those of `before` but for that. Null: there

@@ -20,11 +20,10 @@ public:
 
     static constexpr int kFewest = 3;  // statements on elements that are worth a function
 
-    // Puts them into the plan's order.
-    std::vector<code::Replaceable*> find() {
+    // Puts them into the plan's order, and gives all that code may replace: strips and what it found.
+    std::vector<code::Replaceable*> find(std::vector<code::Replaceable*> all) {
         find_references();
         std::vector<Planned> order;
-        std::vector<code::Replaceable*> all = strips(plan_);
         plan_.located.resize(all.size());
         std::size_t safe = 0;
         for (std::size_t at = 0; at < plan_.order.size();) {
@@ -193,8 +192,9 @@ void Planner::code_later(std::unique_ptr<Planner> planner, Plan& plan) {
     for (Noted& noted : planner->noted_)
         for (Call& call : noted.calls) call.call.reset();  // that don't run
     plan.planner = std::move(planner);
-    plan.codes = std::make_unique<code::Codes>(
-        calls, [&plan] { return Coding(*std::exchange(plan.planner, nullptr), plan).find(); });
+    plan.codes = std::make_unique<code::Codes>(calls, [&plan, strips = std::move(strips)] {
+        return Coding(*std::exchange(plan.planner, nullptr), plan).find(strips);
+    });
 }
 
 std::vector<std::string> code_of(const Program& program) {

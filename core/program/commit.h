@@ -55,6 +55,9 @@ private:
     std::vector<std::pair<Generator*, Generator>> before_;
 };
 
+// Notes in the slice which registers the commit reads, so that the steps leave them. Fails where it could not end.
+void note_wanted(ReplayState& state);
+
 // What a register holds after the commit.
 Tensor settled(const ReplayState& state, int reg);
 

@@ -22,8 +22,8 @@ void Planner::keep_scores() {
     std::vector<Forward> forwards;
     for (std::size_t step = 0; step < noted_.size(); ++step)
         for (Call& call : noted_[step].calls) {
-            if (!call.call->is_attention()) continue;
-            auto* const attention = static_cast<kernels::AttentionCall*>(call.call.get());
+            kernels::AttentionCall* const attention = call.call->attending();
+            if (attention == nullptr) continue;
             if (!attention->is_backward()) {
                 const std::int64_t bytes = attention->bytes_of_scores();
                 if (bytes > 0 && bytes <= kMost) forwards.push_back({step, &call, attention});

@@ -157,7 +157,7 @@ private:
         bool transposing = false, attention = false, product = false, copy = false, failing = false, optimizer = false;
         bool strips = false;
     };
-    void note_kind(const kernels::KernelCall& call, int index);
+    void note_kind(kernels::KernelCall& call, int index);
 
     // A call of a step: its place in `noted_`.
     struct Place {

@@ -76,9 +76,9 @@ void Planner::note(int index, kernels::Capture& capture, const std::vector<Tenso
     noted_[static_cast<std::size_t>(index)] = {true, std::move(calls)};
 }
 
-void Planner::note_kind(const kernels::KernelCall& call, int index) {
+void Planner::note_kind(kernels::KernelCall& call, int index) {
     kinds_.transposing |= call.transposing() != nullptr;
-    kinds_.attention |= call.is_attention();
+    kinds_.attention |= call.attending() != nullptr;
     kinds_.product |= call.product().has_value();
     kinds_.copy |= call.plain_copy().has_value();
     kinds_.failing |= call.may_fail();

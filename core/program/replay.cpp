@@ -28,7 +28,7 @@ public:
     std::vector<Tensor> go() {
         const ModeGuard quietly(kNoGrad | kInBackward, true), plainly(kTiming | kInferenceMode | kSavedHooks, false);
         begin();
-        want();
+        note_wanted(state_);
         GeneratorGuard generators(slice_);
         state_.plan ? follow(*state_.plan, true) : run_all();
         generators.keep();
@@ -40,7 +40,7 @@ public:
             [[maybe_unused]] const DispatchFrame frame;
             load_inputs(state_, inputs);
         }
-        want();
+        note_wanted(state_);
         state_.plan ? follow(*state_.plan, true) : run_all();
         return commit(state_);
     }
@@ -92,7 +92,7 @@ public:
         const CopyAllWritten apart(state_.plan ? state_.plan->direct : slice_.direct);
         const std::int64_t start = now_ns();
         begin();
-        want();
+        note_wanted(state_);
         const GeneratorGuard generators(slice_);
         state_.plan ? follow(*state_.plan, false) : run_all();
         return now_ns() - start;
@@ -177,50 +177,6 @@ private:
             if (program_.memories[static_cast<std::size_t>(memory)].made_by == step.step)
                 plan.move(memory, state_.regs[static_cast<std::size_t>(reg)]->storage->data);
         }
-    }
-
-    // What the commit reads is not dropped after its last use.
-    void want() {
-        for (const int i : slice_.edged) check_edges(program_.nodes[static_cast<std::size_t>(i)]);
-        if (slice_.deaths == program_.deaths) return;
-        for (auto* list : {&slice_.nodes, &slice_.edged})
-            std::erase_if(*list, [&](int i) { return program_.nodes[static_cast<std::size_t>(i)].node == nullptr; });
-        std::vector<char>& wanted = slice_.wanted;
-        wanted.assign(program_.registers.size(), 0);
-        for (const int i : slice_.living)
-            if (program_.living[static_cast<std::size_t>(i)].tensor)
-                wanted[static_cast<std::size_t>(program_.living[static_cast<std::size_t>(i)].reg)] = 1;
-        for (const int i : slice_.nodes) {
-            const KeptNode& kept = program_.nodes[static_cast<std::size_t>(i)];
-            if (!state_.fills(kept)) continue;
-            for (const KeptSlot& slot : kept.slots)
-                if (slot.reg >= 0) wanted[static_cast<std::size_t>(slot.reg)] = 1;
-        }
-        if (slice_.target < 0)
-            for (const Step& step : program_.steps)
-                if (step.kind == StepKind::Rebind && step.inputs[0] >= 0) want_gradient(step);
-        if (program_.outcome)
-            for (const int reg : program_.outcome->registers()) wanted[static_cast<std::size_t>(reg)] = 1;
-        slice_.deaths = program_.deaths;
-    }
-    void check_edges(const KeptNode& kept) const {
-        if (!state_.fills(kept)) return;
-        for (std::size_t slot = 0; slot < kept.slots.size(); ++slot)
-            if (kept.slots[slot].edge && kept.node->slots()[slot].state == SlotState::Freed)
-                fail(ErrorKind::NotImplemented,
-                     "forward: %s saved a value with a history of its own that is neither its input nor its output, "
-                     "and it was freed; keep it by backward(retain_graph=True)",
-                     kept.node->kind->node_name);
-    }
-
-    void want_gradient(const Step& step) {
-        slice_.wanted[static_cast<std::size_t>(step.inputs[0])] = 1;
-        const Leaf& leaf = program_.leaves[static_cast<std::size_t>(step.index)];
-        if (leaf.last < 0 || !leaf_of(program_, leaf)) return;
-        for (const Living& living : program_.living)
-            if (living.reg == step.inputs[0] && living.node >= 0 && living.tensor == nullptr)
-                fail(ErrorKind::NotImplemented,
-                     "run: a .grad with a history (create_graph=True) was dropped since; keep the tensor alive");
     }
 
     void drop(const ReplayStep& run) {

@@ -52,7 +52,7 @@ public:
                             rows == &gradients_->grad_value ? call_.value_width : call_.width, start, moved);
         return false;
     }
-    bool is_attention() const override { return true; }
+    AttentionCall* attending() override { return this; }
     bool is_backward() const { return gradients_.has_value(); }
     // 0: they can't be kept.
     std::int64_t bytes_of_scores() const { return kept_scores(call_) * size_of(call_.dtype); }
