@@ -50,7 +50,7 @@ class _Variant:
         gain = self.eager - self.replay
         if gain <= 0:
             return f"{text}: nothing is gained"
-        return f"{text}: regained after {math.ceil((self.recording + self.planning) / gain)} calls or more"
+        return f"{text}: regained after at least {counted(math.ceil((self.recording + self.planning) / gain), 'call')}"
 
 
 def report(function: Compiled, name: str) -> str:
@@ -62,7 +62,7 @@ def report(function: Compiled, name: str) -> str:
         lines += _Variant(*one).lines()
     lines += [f"  {text}" for text in function.code]
     if function._checked:
-        lines.append(f"  checked: {function._checked} calls, each step gave the bits of the function itself")
+        lines.append(f"  checked: {counted(function._checked, 'call')}, each step gave the bits of the function itself")
     lines += [f"  {'stays eager' if eager else 'ran eagerly'}: it {text}" for text, eager in function._reasons()]
     return "\n".join(lines)
 
