@@ -186,6 +186,8 @@ PROGRAMS = {
     "addr alpha of integers": lambda m: m.addr(
         m.ones(2, 2, dtype=m.int64), m.tensor([1, 2]), m.tensor([3, 4]), alpha=0.5
     ),
+    "addr of dtypes": lambda m: m.addr(m.tensor(3), m.tensor([1.0, 2.0], dtype=m.float64), m.tensor([1, 2]), beta=0.18),
+    "addr of smaller floats": lambda m: m.addr(m.ones(2), m.tensor([1.0], dtype=m.float64), m.ones(2), beta=0.18),
     "addr without the input": lambda m: m.addr(m.full((2, 2), NAN), m.ones(2), m.ones(2), beta=0),
     "addr of matrices": lambda m: m.addr(m.ones(2, 2), m.ones(2, 1), m.ones(2)),
     "addr_": lambda m: m.ones(2, 2).addr_(m.ones(2), m.ones(2)),

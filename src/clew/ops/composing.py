@@ -75,7 +75,8 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
     """
     if vec1.dim() != 1 or vec2.dim() != 1:
         raise RuntimeError(f"addr: Expected 1-D vectors, got shapes {list(vec1.shape)} and {list(vec2.shape)}")
-    return _added("addr", input, _ops.outer(vec1.to(promote_types(input.dtype, vec1.dtype)), vec2), beta, alpha)
+    product = _ops.outer(vec1.to(promote_types(input.dtype, vec1.dtype)), vec2)
+    return _added("addr", input.to(product.dtype), product, beta, alpha)
 
 
 @domain("input=real(b, c), batch1=real(a, b, d), batch2=real(a, d, c), beta=0.5, alpha=2")
