@@ -116,8 +116,11 @@ void Tracer::call_type(PyTypeObject* type, PyObject* const* arguments, std::size
     if (type == &PyFloat_Type && count == 1 && PyFloat_CheckExact(arguments[0])) return;  // the same object
     if (type == &PyType_Type && count == 1) return touch(arguments[0]);
     const bool shallow = type == &PyZip_Type || type == &PyEnum_Type || type == &PyList_Type || type == &PyTuple_Type ||
-                         type == &PyDict_Type || type == &PyReversed_Type;
-    for (std::size_t i = 0; i < count; ++i) contents(arguments[i], !shallow);
+                         type == &PyReversed_Type;
+    for (std::size_t i = 0; i < count; ++i) {
+        const bool of_dict = PyDict_Check(arguments[i]) || PyDictItems_Check(arguments[i]);  // its keys have been read
+        contents(arguments[i], !shallow && !(type == &PyDict_Type && of_dict));
+    }
     if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
         // float(loss) reads a number.
         if (type == &PyFloat_Type && count == 1 && as_tensor(arguments[0])) expect_number();
@@ -150,7 +153,7 @@ void Tracer::call_known(const std::string& name, PyObject* const* arguments, std
         return attribute(arguments[0], arguments[1]);
     if (*known == "next" && count >= 1) {
         if (is_older(arguments[0])) stay_eager("goes on with an iterator from before the call");
-        return;
+        return use_if_read(arguments[0]);
     }
     if (*known == "setattr" && count == 3) return set_attribute(arguments[0], arguments[1], arguments[2]);
     if (*known == "step") return call_optimizer_step(arguments, count);

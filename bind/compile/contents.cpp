@@ -50,6 +50,8 @@ void Tracer::contents(PyObject* object, bool deep) {
     touch(object);
     if (as_tensor(object)) return;
     const bool older = is_older(object);
+    if (!PyTuple_Check(object) && !PyList_Check(object) && !PyDict_Check(object))
+        deep ? use_all(object) : use_if_read(object);
     const auto holds = [&](PyObject* one) {
         if (older) add_older(one);
         deep ? contents(one) : use(one);

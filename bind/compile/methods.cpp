@@ -30,6 +30,28 @@ bool writes_object(const std::string& name) {
     return all.contains(name);
 }
 
+// Methods of lists, tuples and dicts that don't read what these hold.
+bool hands_on(PyObject* self, const std::string& name) {
+    static const char* const all[] = {
+        "append",      "insert",      "extend",   "clear",       "reverse",  "pop",         "popitem", "get",
+        "items",       "values",      "keys",     "copy",        "update",   "setdefault",  "__len__", "__iter__",
+        "__getitem__", "__setitem__", "__init__", "__delitem__", "__iadd__", "__reversed__"};
+    return !PyAnySet_Check(self) && is_one_of(name, all);
+}
+
+// Whether the method puts an argument as it is into a list or a dict of the call.
+bool puts_in(PyObject* self, const std::string& name, std::size_t place) {
+    if (PyList_Check(self))
+        return (name == "append" && place == 0) || ((name == "insert" || name == "__setitem__") && place == 1);
+    return PyDict_Check(self) && (name == "setdefault" || name == "__setitem__" || name == "pop") && place == 1;
+}
+
+// Or what the argument holds.
+bool takes_over(PyObject* self, const std::string& name, PyObject* argument) {
+    if (PyList_Check(self)) return (name == "extend" || name == "__iadd__") && !Tracer::reads_values(argument);
+    return PyDict_Check(self) && PyDict_Check(argument) && (name == "update" || name == "__ior__");
+}
+
 bool is_clews_callable(PyObject* callee) {
     const std::string module = text_of(callee, "__module__");
     return module == "clew" || module.starts_with("clew.");
@@ -122,10 +144,14 @@ void Tracer::call_method(PyObject* self, const std::string& name, PyObject* cons
             stay_eager("changes a dict from before the call");
         return;
     }
-    // One object is put in as it is; of an iterable, what it holds.
-    const bool one_object = name == "append" || name == "insert" || name == "add" || name == "setdefault";
+    if (!older && !hands_on(self, name)) use_all(self);
     for (std::size_t i = 0; i < count; ++i)
-        !writes || older || given ? contents(arguments[i]) : one_object ? void() : use(arguments[i]);
+        if (!writes || older || given)
+            contents(arguments[i]);
+        else if (takes_over(self, name, arguments[i]))
+            use(arguments[i]);
+        else if (!puts_in(self, name, i))
+            use_all(arguments[i]);
     if (writes && (older || given))
         return stay_eager(std::string("changes a ") + Py_TYPE(self)->tp_name + " from before the call by " + name);
     static const char* const lookers[] = {"items", "values", "keys", "copy", "__iter__", "__len__", "__getitem__"};

@@ -98,11 +98,13 @@ public:
     std::vector<NumberWitness> comparisons;  // of arguments, by their place among the floats
     std::vector<Option> options;
     std::vector<Counter> counters;
-    std::int64_t spent = 0;                      // nanoseconds of watching, about
-    std::unordered_set<PyObject*> compared;      // tensors of which it was asked which object they are
-    void use(PyObject* operand);                 // a number that was read is more than handed on
-    void finish();                               // the call is over
-    FollowedNumber* followed(PyObject* object);  // null: it is none of a tensor or an argument
+    std::int64_t spent = 0;                        // nanoseconds of watching, about
+    std::unordered_set<PyObject*> compared;        // tensors of which it was asked which object they are
+    void use(PyObject* operand);                   // a number that was read is more than handed on
+    void use_all(PyObject* root);                  // so is each that C code can reach
+    static bool reads_values(PyObject* iterator);  // going on with it runs C code on what it hands on
+    void finish();                                 // the call is over
+    FollowedNumber* followed(PyObject* object);    // null: it is none of a tensor or an argument
     bool is_older(PyObject* object) const;
     void hold(nanobind::object object) { held_.push_back(std::move(object)); }
     bool is_argument(PyObject* object) const { return arguments_.contains(object); }
@@ -125,6 +127,7 @@ private:
         reads_before_ = program_.reads.size();
     }
     void contents(PyObject* object, bool deep = true);
+    void use_if_read(PyObject* iterable);
     void touch(PyObject* object);  // its class, as a whole, and which one it is
     void identity(PyObject* left, PyObject* right);
     void iterate(PyObject* object);

@@ -44,6 +44,7 @@ void Watch::go() {
             return tracer_.set_item(top(2), top(1), top(3));
         case DELETE_SUBSCR:
             tracer_.use(top(2));
+            tracer_.use_all(top());
             if (tracer_.is_older(top(2)) || tracer_.is_argument(top(2)))
                 stay_eager("deletes an item of a container from before the call");
             return;
@@ -52,15 +53,12 @@ void Watch::go() {
         case UNPACK_SEQUENCE:
         case UNPACK_EX:
         case LIST_EXTEND:
-        case SET_UPDATE:
         case DICT_UPDATE:
         case DICT_MERGE:
             return tracer_.iterate(top());
         case FOR_ITER:
         case SEND:
-            if (tracer_.is_older(opcode_ == SEND ? top(2) : top()))
-                stay_eager("goes on with an iterator from before the call");
-            return;
+            return go_on(opcode_ == SEND ? top(2) : top());
         case CONTAINS_OP:
             if (as_tensor(top(2))) tracer_.compared.insert(top(2));
             tracer_.contents(top(2));
@@ -83,15 +81,18 @@ void Watch::go() {
             return tracer_.attribute(top(), name(argument_));
         case YIELD_VALUE:
         case SET_ADD:
-            return tracer_.use(top());
+            return tracer_.use_all(top());
         case MAP_ADD:
-            return tracer_.use(top(2));
+            return tracer_.use_all(top(2));
         case BUILD_SET:
-            for (int i = 1; i <= argument_; ++i) tracer_.use(top(i));
+            for (int i = 1; i <= argument_; ++i) tracer_.use_all(top(i));
             return;
         case BUILD_MAP:
-            for (int i = 1; i <= argument_; ++i) tracer_.use(top(2 * i));
+            for (int i = 1; i <= argument_; ++i) tracer_.use_all(top(2 * i));
             return;
+        case SET_UPDATE:
+            tracer_.use_all(top());
+            return tracer_.iterate(top());
         case RETURN_VALUE:
             return return_value(top());
         case MAKE_FUNCTION:
@@ -141,7 +142,12 @@ void Watch::go() {
 
 // To C, which may do more than hand it on.
 void Watch::return_value(PyObject* value) const {
-    if (is_entry(&frame_) && &frame_ != tracer_.root_) tracer_.use(value);
+    if (is_entry(&frame_) && &frame_ != tracer_.root_) tracer_.use_all(value);
+}
+
+void Watch::go_on(PyObject* iterator) const {
+    if (tracer_.is_older(iterator)) stay_eager("goes on with an iterator from before the call");
+    tracer_.use_if_read(iterator);
 }
 
 void Watch::call_with_tuple(PyObject* callee) const {

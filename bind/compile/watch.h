@@ -24,6 +24,7 @@ private:
     void call_with_tuple(PyObject* callee) const;
     void with_names(PyObject* callee, PyObject* positional, PyObject* names) const;
     void return_value(PyObject* value) const;
+    void go_on(PyObject* iterator) const;
     void define_class() const { stay_eager("defines a class or runs code of a module"); }
     // Of 3.12 and later.
     void super_attribute() const;

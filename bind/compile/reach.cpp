@@ -1,0 +1,90 @@
+// Which followed numbers C code may read through an object that it is given.
+//
+// Note [What C code can reach]
+// A number that is only handed on is followed (Note [Followed numbers]). C code that computes with what it is given is
+// not watched, and may read each number that it can reach from there: through tuples, lists, dicts and sets, views,
+// iterators, bound methods and whatever else objects of C hold, all of which tell the garbage collector. Attributes of
+// other instances it reads by their name, which is looked at elsewhere, and what functions and generators hold is read
+// by Python that is watched. What was there before the call holds no number of it but those that the call put there.
+#include "bind/compile/kinds.h"
+#include "bind/compile/tracer.h"
+
+#include <cstring>
+
+#include "bind/objects.h"
+
+#if CLEW_READS_FRAMES
+
+namespace clew::bind {
+namespace {
+
+int push(PyObject* object, void* open) {
+    static_cast<std::vector<PyObject*>*>(open)->push_back(object);
+    return 0;
+}
+
+bool leads_on(PyObject* object) {
+    PyTypeObject* const type = Py_TYPE(object);
+    if (!PyObject_IS_GC(object) || type->tp_traverse == nullptr || as_tensor(object)) return false;
+    if (PyType_Check(object) || PyModule_Check(object) || PyFunction_Check(object) || PyGen_CheckExact(object) ||
+        PyMethod_Check(object) || PyFrame_Check(object) || PyCell_Check(object))
+        return false;
+    return !is_python_class(type) || is_builtin_container(object);
+}
+
+// They hand on what they hold, one after the other.
+bool is_plain_iterator(PyObject* object) {
+    static const char* const names[] = {"list_iterator",
+                                        "list_reverseiterator",
+                                        "tuple_iterator",
+                                        "dict_keyiterator",
+                                        "dict_valueiterator",
+                                        "dict_itemiterator",
+                                        "dict_reversekeyiterator",
+                                        "dict_reversevalueiterator",
+                                        "dict_reverseitemiterator",
+                                        "reversed",
+                                        "range_iterator",
+                                        "str_ascii_iterator"};
+    return PyGen_CheckExact(object) || is_one_of(Py_TYPE(object)->tp_name, names);
+}
+
+}  // namespace
+
+void Tracer::use_all(PyObject* root) {
+    if (numbers.empty() || root == nullptr) return;
+    std::vector<PyObject*> open{root};
+    std::unordered_set<PyObject*> seen;
+    while (!open.empty()) {
+        PyObject* const object = open.back();
+        open.pop_back();
+        use(object);
+        if (!leads_on(object) || !seen.insert(object).second) continue;
+        if (is_older(object)) {
+            for (const Effect& one : effects)
+                if (one.holder.ptr() == object) open.push_back(one.value.ptr());
+            continue;
+        }
+        Py_TYPE(object)->tp_traverse(object, push, &open);
+    }
+}
+
+bool Tracer::reads_values(PyObject* iterator) {
+    if (!PyIter_Check(iterator) || is_plain_iterator(iterator)) return false;
+    if (Py_TYPE(iterator) != &PyZip_Type && Py_TYPE(iterator) != &PyEnum_Type) return leads_on(iterator);
+    std::vector<PyObject*> open{iterator};
+    for (std::size_t i = 0; i < open.size(); ++i) {  // its iterators may be in a tuple
+        PyObject* const object = open[i];
+        if (i > 0 && PyIter_Check(object) ? reads_values(object) : false) return true;
+        if (i == 0 || PyTuple_CheckExact(object)) Py_TYPE(object)->tp_traverse(object, push, &open);
+    }
+    return false;
+}
+
+void Tracer::use_if_read(PyObject* iterable) {
+    if (!numbers.empty() && reads_values(iterable)) use_all(iterable);
+}
+
+}  // namespace clew::bind
+
+#endif
