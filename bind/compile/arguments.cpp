@@ -119,7 +119,7 @@ void CallArguments::add(PyObject* object, int depth) {
         for (Py_ssize_t place = 0; PyDict_Next(object, &place, &name, &value);)
             add(name, depth + 1), add(value, depth + 1);
     } else if (PyObject_CheckBuffer(object) && !PyBytes_Check(object)) {
-        unknown = "an argument is an array; give tensors";
+        unknown = "is given a NumPy array or number, or another buffer; give a tensor, a float or an int";
     } else {
         key += 'o';
         add_value(object);

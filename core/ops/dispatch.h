@@ -89,16 +89,6 @@ void run_fused(BackwardCall& call) {
     Op::fused_backward(call);
 }
 
-// What a rule or a composite reads of the values of x, to choose between ways: look() runs kernels. Interpreters see a
-// read.
-template <class Look>
-auto peek(const Tensor& x, const char* why, const Look& look) {
-    need_values(why);
-    escape(x, Read::Other, why);
-    [[maybe_unused]] const DispatchFrame frame;
-    return look();
-}
-
 // Note [Reusing the memory of a gradient]
 // In a backward without create_graph, a gradient that nobody but the rule holds dies when the rule has read it. A rule
 // that says so (`Tensor&& g`, and uses it once) gets its result in the same memory: no other block is taken, and what

@@ -20,6 +20,8 @@ def test_free_drops_what_was_saved():
         y.sum().backward()
     assert caught.value.freed_at.line == del_line
     assert caught.value.freed_by == "clew.graph.free"
+    assert "call clew.graph.free after the last backward that needs it" in str(caught.value)
+    assert "retain_graph" not in caught.value.advice
 
 
 def test_free_and_cut_want_a_history():

@@ -29,6 +29,12 @@ struct TruthAll {
     static void forward(const Tensor& x, Tensor& out) { reduce_truth(kind, x, all_axes(x), false, out); }
 };
 
+}  // namespace
+
+Tensor all_nonzero(const Tensor& x) { return run<TruthAll<ReduceKind::All>>(x); }
+
+namespace {
+
 template <ReduceKind kind>
 struct TruthAxes {
     static constexpr bool any = kind == ReduceKind::Any;

@@ -24,8 +24,9 @@ Tensor reduce_axes(kernels::ReduceKind kind, const Tensor& x, std::uint32_t mask
 Tensor restore_axes(const Tensor& x, std::uint32_t mask, int ndim, bool keepdim);
 // The gradient of an element that was chosen among all: those that equal it (NaN equals NaN) share it, others get zero.
 Tensor share_among_equals(const Tensor& g, const Tensor& x, const Tensor& chosen);
-Tensor not_zero(const Tensor& x);  // bool, without history
-bool has_zero(const Tensor& x);    // read now, outside the graph
+Tensor not_zero(const Tensor& x);     // bool, without history
+bool has_zero(const Tensor& x);       // read now, outside the graph
+Tensor all_nonzero(const Tensor& x);  // one truth
 // x /= divisor, on a fresh tensor.
 void scale_in_place(const Tensor& x, double divisor);
 

@@ -67,8 +67,11 @@ def _tell_repair(
     if not path or error.freed_at is None:
         return
     written = _written_since(error.node, path)
-    error._may_be_retained = written is None
-    if written is None:
+    by_verb = error.freed_by in ("clew.graph.free", "clew.graph.cut")
+    error._may_be_retained = written is None and not by_verb
+    if by_verb:
+        retain = f", or call {error.freed_by} after the last backward that needs it, not at {_line(error.freed_at)}"
+    elif written is None:
         retain = f", or retain the graph: retain_graph=True at {_line(error.freed_at)}"
         if keeps_graph:
             retain += " (here it comes too late: it is the earlier call that frees)"
@@ -81,9 +84,8 @@ def _tell_repair(
     if path[0]._sequence_nr() == error._youngest:
         name = _names_of(path[:1], frames).get(path[0])
         kept = _kept(path[0], error.node, name or "it", "each backward")
-        error.advice = (
-            f"{_called(name, 'the value')} was run backward before: compute it again before each backward{retain}{kept}"
-        )
+        said = f"{_called(name, 'the value')} {'lost its graph' if by_verb else 'was run backward before'}"
+        error.advice = f"{said}: compute it again before each backward{retain}{kept}"
         return
     user, shared, name = _entrance(path, error, frames)
     error.shared_at, error.shared_name = shared.made_at, name
