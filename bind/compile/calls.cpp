@@ -74,6 +74,7 @@ void Tracer::call(PyObject* callee, PyObject* const* arguments, std::size_t coun
     }
     if (std::strcmp(type->tp_name, "method-wrapper") == 0) {
         const nb::object self = nb::steal(checked(PyObject_GetAttrString(callee, "__self__")));
+        if (is_older(callee)) add_older(self.ptr());
         return call_builtin(callee, self.ptr(), text_of(callee, "__name__"), arguments, count);
     }
     if (std::strcmp(type->tp_name, "operator.attrgetter") == 0 && count == 1) {
@@ -149,6 +150,7 @@ void Tracer::call_known(const std::string& name, PyObject* const* arguments, std
                                            : name) +
                           ", whose reads cannot be tracked");
     }
+    if (count == 0 && *known != "reads") return stay_eager("hands on " + name + ", which may be called");
     if (*known == "attribute" && count >= 2 && PyUnicode_Check(arguments[1]))
         return attribute(arguments[0], arguments[1]);
     if (*known == "next" && count >= 1) {

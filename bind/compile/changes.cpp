@@ -86,6 +86,8 @@ bool Tracer::stores_count(PyObject* dict, PyObject* key) {
 
 void Tracer::set_entry(PyObject* dict, PyObject* key, PyObject* value) {
     if (counter_of(dict, key)) return stay_eager("sets a count that it has changed");
+    for (const auto& [number, how] : numbers)  // an option that it has read before
+        if (how.is_option() && how.dict.ptr() == dict && same_value(how.key.ptr(), key)) use(number);
     effects.push_back({Effect::SetItem, nb::borrow(dict), nb::borrow(key), nb::borrow(value)});
 }
 
@@ -97,6 +99,14 @@ void Tracer::set_item(PyObject* container, PyObject* key, PyObject* value) {
     if (is_argument(container)) return stay_eager("sets an item of an argument");
     if (!is_older(container)) return;
     if (has_python_method(Py_TYPE(container), "__setitem__")) return;  // watched
+    set_item_itself(container, key, value);
+}
+
+// By the method of the type in C, which that of a class in Python may call.
+void Tracer::set_item_itself(PyObject* container, PyObject* key, PyObject* value) {
+    if (is_argument(container)) return stay_eager("sets an item of an argument");
+    if (has_python_method(Py_TYPE(container), "__setitem__"))
+        return stay_eager("sets an item of a container from before the call by a method of its base class");
     if (PyDict_Check(container) && (PyUnicode_CheckExact(key) || PyLong_CheckExact(key)))
         return set_entry(container, key, value);
     if (PyList_CheckExact(container) && has_place(container, key)) {

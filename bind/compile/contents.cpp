@@ -50,6 +50,9 @@ void Tracer::contents(PyObject* object, bool deep) {
     touch(object);
     if (as_tensor(object)) return;
     const bool older = is_older(object);
+    const Looking looking(*this);
+    if (deep && !looked_at_.insert(object).second) return;
+    if (looking_ > kDeepest) return stay_eager("reads containers that lie too deep in one another");
     if (!PyTuple_Check(object) && !PyList_Check(object) && !PyDict_Check(object))
         deep ? use_all(object) : use_if_read(object);
     const auto holds = [&](PyObject* one) {
@@ -82,15 +85,18 @@ void Tracer::contents(PyObject* object, bool deep) {
         add_older(dict);
         contents(dict);
     } else if (PyDictKeys_Check(object) || PyDictValues_Check(object) || PyDictItems_Check(object)) {
-        if (!older) return;
         struct View {
             PyObject_HEAD PyObject* dict;
         };
         PyObject* const dict = reinterpret_cast<View*>(object)->dict;
-        add_older(dict);
-        contents(dict, deep);
+        if (older) add_older(dict);
+        if (is_older(dict)) contents(dict, deep);
     } else if (PyCFunction_Check(object) || std::strcmp(Py_TYPE(object)->tp_name, "functools.partial") == 0) {
         call(object, nullptr, 0);  // who is given it may call it
+    } else if (deep && is_descriptor_that_writes(object)) {
+        stay_eager(std::string("hands on ") + text_of(object, "__qualname__") + ", which may be called");
+    } else if (older && PyGen_CheckExact(object)) {
+        stay_eager("goes on with an iterator from before the call");
     } else if (deep && PyCallable_Check(object) && !is_read_by_python(object)) {
         stay_eager(std::string("hands on a ") + Py_TYPE(object)->tp_name + ", which may be called");
     } else if (older && !is_read_by_python(object)) {

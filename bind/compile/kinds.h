@@ -20,9 +20,10 @@ bool is_python_class(PyTypeObject* type);     // one that can be changed
 bool is_builtin_container(PyObject* object);  // or a number or a string
 inline bool may_be_followed(PyObject* object) { return PyFloat_CheckExact(object) || PyList_CheckExact(object); }
 bool is_deque(PyObject* object);
-bool is_plain_instance(PyObject* object);   // of a class statement: it has a dict, and nothing else
-bool is_read_by_python(PyObject* object);   // only watched Python, or callables that are known, can read it
-bool is_exact_as_double(PyObject* object);  // an int
+bool is_descriptor_that_writes(PyObject* object);  // list.pop: methods.cpp
+bool is_plain_instance(PyObject* object);          // of a class statement: it has a dict, and nothing else
+bool is_read_by_python(PyObject* object);          // only watched Python, or callables that are known, can read it
+bool is_exact_as_double(PyObject* object);         // an int
 bool has_place(PyObject* list, PyObject* index);
 bool is_told(const std::string& attribute);  // of tensors: the recorder is told when it is read or set
 bool has_python_method(PyTypeObject* type, const char* name);

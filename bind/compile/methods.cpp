@@ -24,7 +24,7 @@ bool writes_object(const std::string& name) {
             "append extend insert pop remove clear sort reverse __setitem__ "
             "__delitem__ __iadd__ __imul__ update popitem setdefault move_to_end add discard "
             "appendleft popleft extendleft rotate __ior__ __setattr__ __delattr__ send throw "
-            "close __next__ __setstate__ difference_update intersection_update symmetric_difference_update ");
+            "close __next__ __setstate__ __init__ difference_update intersection_update symmetric_difference_update ");
         return std::unordered_set<std::string>(std::istream_iterator<std::string>(words), {});
     }();
     return all.contains(name);
@@ -58,6 +58,11 @@ bool is_clews_callable(PyObject* callee) {
 }
 
 }  // namespace
+
+bool is_descriptor_that_writes(PyObject* object) {
+    if (Py_TYPE(object) != &PyMethodDescr_Type && Py_TYPE(object) != &PyWrapperDescr_Type) return false;
+    return writes_object(utf8(reinterpret_cast<PyDescrObject*>(object)->d_name));
+}
 
 // `name` of an object of a type that is written in C.
 void Tracer::call_builtin(PyObject* callee, PyObject* self, const std::string& name, PyObject* const* arguments,
@@ -135,7 +140,9 @@ void Tracer::call_method(PyObject* self, const std::string& name, PyObject* cons
         effects.push_back({Effect::Append, nb::borrow(self), {}, nb::borrow(arguments[0])});
         return;
     }
-    if (name == "__setitem__" && count == 2 && (older || given)) return set_item(self, arguments[0], arguments[1]);
+    if (name == "__setitem__" && count == 2 && (older || given))
+        return set_item_itself(self, arguments[0], arguments[1]);
+    if (name == "__setitem__" && count == 2 && PySlice_Check(arguments[0])) contents(arguments[1]);
     const bool one_entry = name == "get" || name == "__getitem__" || name == "setdefault" || name == "pop";
     if (older && PyDict_Check(self) && one_entry && count) {
         for (std::size_t i = 0; i < count; ++i) contents(arguments[i]);

@@ -5,7 +5,7 @@
 // not watched, and may read each number that it can reach from there: through tuples, lists, dicts and sets, views,
 // iterators, bound methods and whatever else objects of C hold, all of which tell the garbage collector. Attributes of
 // other instances it reads by their name, which is looked at elsewhere, and what functions and generators hold is read
-// by Python that is watched. What was there before the call holds no number of it but those that the call put there.
+// by Python that is watched. Of a container from before the call all that it holds becomes a witness.
 #include "bind/compile/kinds.h"
 #include "bind/compile/tracer.h"
 
@@ -29,7 +29,9 @@ bool leads_on(PyObject* object) {
     if (PyType_Check(object) || PyModule_Check(object) || PyFunction_Check(object) || PyGen_CheckExact(object) ||
         PyMethod_Check(object) || PyFrame_Check(object) || PyCell_Check(object))
         return false;
-    return !is_python_class(type) || is_builtin_container(object);
+    const PyTypeObject* base = type;
+    while (base->tp_flags & Py_TPFLAGS_HEAPTYPE) base = base->tp_base;
+    return !is_python_class(type) || base != &PyBaseObject_Type;
 }
 
 // They hand on what they hold, one after the other.
@@ -52,7 +54,7 @@ bool is_plain_iterator(PyObject* object) {
 }  // namespace
 
 void Tracer::use_all(PyObject* root) {
-    if (numbers.empty() || root == nullptr) return;
+    if (root == nullptr) return;
     std::vector<PyObject*> open{root};
     std::unordered_set<PyObject*> seen;
     while (!open.empty()) {
@@ -61,8 +63,7 @@ void Tracer::use_all(PyObject* root) {
         use(object);
         if (!leads_on(object) || !seen.insert(object).second) continue;
         if (is_older(object)) {
-            for (const Effect& one : effects)
-                if (one.holder.ptr() == object) open.push_back(one.value.ptr());
+            if (object != root && is_builtin_container(object)) contents(object);
             continue;
         }
         Py_TYPE(object)->tp_traverse(object, push, &open);
@@ -82,7 +83,7 @@ bool Tracer::reads_values(PyObject* iterator) {
 }
 
 void Tracer::use_if_read(PyObject* iterable) {
-    if (!numbers.empty() && reads_values(iterable)) use_all(iterable);
+    if (reads_values(iterable)) use_all(iterable);
 }
 
 }  // namespace clew::bind

@@ -49,7 +49,15 @@ int ResultForm::add(PyObject* object) {
             {.kind = ValueForm::ArgumentContainer, .index = static_cast<int>(given - arguments_->containers.begin())});
     if (tracer_->is_older(object)) return value({.kind = ValueForm::Constant, .object = nb::borrow(object)});
     seen_[object] = -1;  // one that holds itself
-    return seen_[object] = add_container(object);
+    constexpr int kDeepest = 200;
+    if (depth_ == kDeepest) {
+        if (unknown.empty()) unknown = "gives containers that lie too deep in one another";
+        return -1;
+    }
+    ++depth_;
+    const int added = add_container(object);
+    --depth_;
+    return seen_[object] = added;
 }
 
 int ResultForm::add_container(PyObject* object) {

@@ -107,6 +107,7 @@ private:
     std::vector<Context> contexts_;
     std::vector<MadeHook> hooks_;
     std::unordered_set<Node*> seen_nodes_;
+    int depth_ = 0;  // of the container that is looked at
     std::unordered_map<PyObject*, int> seen_;
 };
 

@@ -48,12 +48,22 @@ bool Tracer::is_older(PyObject* object) const {
     return older_.contains(object);
 }
 
+// What a callable in C calls is no root: that it returns to C.
 void Tracer::begin_call(PyObject* function, PyObject* arguments) {
+    nb::object root = nb::borrow(function);
+    while (std::strcmp(Py_TYPE(root.ptr())->tp_name, "functools.partial") == 0)
+        root = nb::steal(checked(PyObject_GetAttrString(root.ptr(), "func")));
+    if (PyMethod_Check(root.ptr())) root = nb::borrow(PyMethod_GET_FUNCTION(root.ptr()));
+    static PyObject* const call_name = PyUnicode_InternFromString("__call__");
+    PyObject* const method = _PyType_Lookup(Py_TYPE(root.ptr()), call_name);
+    if (method && PyFunction_Check(method)) root = nb::borrow(method);
+    if (PyFunction_Check(root.ptr()))
+        code_of_root_ = reinterpret_cast<PyCodeObject*>(reinterpret_cast<PyFunctionObject*>(root.ptr())->func_code);
     call(function, &PyTuple_GET_ITEM(arguments, 0), static_cast<std::size_t>(PyTuple_GET_SIZE(arguments)));
 }
 
 void Tracer::enter(_PyInterpreterFrame* frame) {
-    if (root_ == nullptr) root_ = frame;
+    if (std::exchange(code_of_root_, nullptr) == code_of(frame)) root_ = frame;
     if (reading_ == frame) reading_ = nullptr;  // another one was there before
     if (stepping_ == frame) take_options();
     if (question_.frame) fills_cache();

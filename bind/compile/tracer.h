@@ -127,6 +127,19 @@ private:
         reads_before_ = program_.reads.size();
     }
     void contents(PyObject* object, bool deep = true);
+    // Of contents(): what has been looked at already, since containers may hold themselves.
+    struct Looking {
+        explicit Looking(Tracer& tracer) : tracer(tracer) { ++tracer.looking_; }
+        ~Looking() {
+            if (--tracer.looking_ == 0) tracer.looked_at_.clear();
+        }
+        Looking(const Looking&) = delete;
+        Looking& operator=(const Looking&) = delete;
+        Tracer& tracer;
+    };
+    static constexpr int kDeepest = 200;
+    int looking_ = 0;
+    std::unordered_set<PyObject*> looked_at_;
     void use_if_read(PyObject* iterable);
     void touch(PyObject* object);  // its class, as a whole, and which one it is
     void identity(PyObject* left, PyObject* right);
@@ -160,6 +173,7 @@ private:
     // changes.cpp
     void set_attribute(PyObject* object, PyObject* name, PyObject* value);
     void set_item(PyObject* container, PyObject* key, PyObject* value);
+    void set_item_itself(PyObject* container, PyObject* key, PyObject* value);
     void set_entry(PyObject* dict, PyObject* key, PyObject* value);
     void enter_with(PyObject* manager);
     bool was_set(PyObject* holder, PyObject* key) const;
@@ -189,6 +203,7 @@ private:
     FlatTable<PyObject*, char> older_;
     std::unordered_set<PyObject*> arguments_, made_codes_;
     std::vector<nanobind::object> held_;
+    PyCodeObject* code_of_root_ = nullptr;  // until its frame begins
     _PyInterpreterFrame* root_ = nullptr;
     _PyInterpreterFrame* current_ = nullptr;
     _PyInterpreterFrame* reading_ = nullptr;  // the frame whose last instruction called what may read a number

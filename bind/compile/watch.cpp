@@ -80,6 +80,7 @@ void Watch::go() {
         case IMPORT_FROM:
             return tracer_.attribute(top(), name(argument_));
         case YIELD_VALUE:
+            return tracer_.contents(top());
         case SET_ADD:
             return tracer_.use_all(top());
         case MAP_ADD:
@@ -142,7 +143,7 @@ void Watch::go() {
 
 // To C, which may do more than hand it on.
 void Watch::return_value(PyObject* value) const {
-    if (is_entry(&frame_) && &frame_ != tracer_.root_) tracer_.use_all(value);
+    if (is_entry(&frame_) && &frame_ != tracer_.root_) tracer_.contents(value);
 }
 
 void Watch::go_on(PyObject* iterator) const {

@@ -188,3 +188,39 @@ def test_what_only_moves_it_hands_it_on(name: str) -> None:
     for v in (2.0, 4.0, 1.5, -1.0):
         assert compiled(clew.tensor([1.0, v - 1.0])) == HANDED_ON[name](v)
     assert (compiled.hits, compiled.misses) == (3, 1)
+
+
+def holding_itself(x: Any) -> Any:
+    node: dict[str, Any] = {"name": "a"}
+    node["children"] = [{"parent": node}]
+    return x * (2 if "name" in node and sorted(node) else 1)
+
+
+def deep_argument(x: Any) -> Any:
+    nest: Any = ()
+    for _ in range(20_000):
+        nest = (nest,)
+    return x * (2 if 3 in nest else 1)
+
+
+@pytest.mark.parametrize("function", [holding_itself, deep_argument])
+def test_containers_that_lie_deep_or_hold_themselves_are_read(function: Callable[[Any], Any]) -> None:
+    compiled = clew.compile(function)
+    for _ in range(4):
+        assert compiled(clew.ones(2)).tolist() == function(clew.ones(2)).tolist()
+
+
+def test_a_result_that_lies_deep_stays_eager() -> None:
+    def nest(x: Any) -> Any:
+        found: Any = (x * 2,)
+        for _ in range(20_000):
+            found = (found,)
+        return found
+
+    compiled = clew.compile(nest)
+    for _ in range(4):
+        found = compiled(clew.ones(1))
+        while isinstance(found, tuple):
+            (found,) = found
+        assert found.item() == 2
+    assert "gives containers that lie too deep" in compiled.why()

@@ -267,7 +267,7 @@ READS = {
     "buffer": lambda x: memoryview(x),
     "data_ptr": lambda x: x.data_ptr(),
     "tensor": lambda x: clew.tensor([x[0], x[1]]),
-    "zeros": lambda x: clew.prod(x.clone().requires_grad_()).backward(),
+    "no_zeros": lambda x: clew.prod(x.clone().requires_grad_()).backward(),
 }
 
 
