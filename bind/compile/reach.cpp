@@ -9,7 +9,8 @@
 #include "bind/compile/kinds.h"
 #include "bind/compile/tracer.h"
 
-#include <cstring>
+#include <algorithm>
+#include <iterator>
 
 #include "bind/objects.h"
 
@@ -36,19 +37,11 @@ bool leads_on(PyObject* object) {
 
 // They hand on what they hold, one after the other.
 bool is_plain_iterator(PyObject* object) {
-    static const char* const names[] = {"list_iterator",
-                                        "list_reverseiterator",
-                                        "tuple_iterator",
-                                        "dict_keyiterator",
-                                        "dict_valueiterator",
-                                        "dict_itemiterator",
-                                        "dict_reversekeyiterator",
-                                        "dict_reversevalueiterator",
-                                        "dict_reverseitemiterator",
-                                        "reversed",
-                                        "range_iterator",
-                                        "str_ascii_iterator"};
-    return PyGen_CheckExact(object) || is_one_of(Py_TYPE(object)->tp_name, names);
+    static const PyTypeObject* const types[] = {
+        &PyGen_Type,         &PyListIter_Type,         &PyListRevIter_Type,     &PyTupleIter_Type,
+        &PyDictIterKey_Type, &PyDictIterValue_Type,    &PyDictIterItem_Type,    &PyDictRevIterKey_Type,
+        &PyRangeIter_Type,   &PyDictRevIterValue_Type, &PyDictRevIterItem_Type, &PyReversed_Type};
+    return std::ranges::find(types, Py_TYPE(object)) != std::end(types);
 }
 
 }  // namespace
@@ -76,7 +69,7 @@ bool Tracer::reads_values(PyObject* iterator) {
     std::vector<PyObject*> open{iterator};
     for (std::size_t i = 0; i < open.size(); ++i) {  // its iterators may be in a tuple
         PyObject* const object = open[i];
-        if (i > 0 && PyIter_Check(object) ? reads_values(object) : false) return true;
+        if (i > 0 && reads_values(object)) return true;
         if (i == 0 || PyTuple_CheckExact(object)) Py_TYPE(object)->tp_traverse(object, push, &open);
     }
     return false;

@@ -8,6 +8,12 @@ from .harness import program
 from .values import x3
 
 
+def call_with_other_values(s, function):
+    f = s.compile(function)
+    for factor in (1.0, 2.0, 3.0, 4.0):
+        s.call(f, x3() * factor)
+
+
 @program
 def lengths_of_values_of_a_dict(s):
     losses = {"a": [1.0, 2.0], "b": [3.0]}
@@ -57,9 +63,7 @@ def objects_in_lists_that_are_added_up(s):
             one.last = x.sum().item()
         return x * 1
 
-    f = s.compile(note)
-    for factor in (1.0, 2.0, 3.0, 4.0):
-        s.call(f, x3() * factor)
+    call_with_other_values(s, note)
 
 
 @program
@@ -81,9 +85,7 @@ def an_item_that_a_subclass_of_dict_sets(s):
         log["sum"] = x.sum().item()
         return x * 1
 
-    f = s.compile(note)
-    for factor in (1.0, 2.0, 3.0, 4.0):
-        s.call(f, x3() * factor)
+    call_with_other_values(s, note)
 
 
 @program
@@ -95,9 +97,7 @@ def a_method_of_a_dict_that_was_kept(s):
         put("sum", x.sum().item())
         return x * 1
 
-    f = s.compile(note)
-    for factor in (1.0, 2.0, 3.0, 4.0):
-        s.call(f, x3() * factor)
+    call_with_other_values(s, note)
 
 
 @program
@@ -151,9 +151,7 @@ def the_text_of_an_exception_of_a_list(s):
         log.append(x.sum().item())
         return str(stop)
 
-    f = s.compile(text)
-    for factor in (1.0, 2.0, 3.0, 4.0):
-        s.call(f, x3() * factor)
+    call_with_other_values(s, text)
 
 
 @program
@@ -163,9 +161,7 @@ def a_slice_that_a_method_sets(s):
         log.__setitem__(slice(None), x.tolist())
         return sum(log)
 
-    f = s.compile(total)
-    for factor in (1.0, 2.0, 3.0, 4.0):
-        s.call(f, x3() * factor)
+    call_with_other_values(s, total)
 
 
 @program
