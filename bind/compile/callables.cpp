@@ -9,12 +9,8 @@ namespace nb = nanobind;
 namespace clew::bind {
 namespace {
 
-bool is_partial(PyObject* object) {
-    static PyObject* const type = from_module("functools", "partial");
-    return as_object(Py_TYPE(object)) == type;
-}
-
-constexpr const char* kFunctionParts[] = {"__name__", "__defaults__", "__kwdefaults__", "__annotations__", "__dict__"};
+constexpr const char* kFunctionParts[] = {"__name__",       "__qualname__",    "__module__", "__doc__", "__defaults__",
+                                          "__kwdefaults__", "__annotations__", "__dict__"};
 constexpr const char* kPartialParts[] = {"func", "args", "keywords"};
 
 }  // namespace

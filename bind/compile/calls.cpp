@@ -85,7 +85,7 @@ void Tracer::call(PyObject* callee, PyObject* const* arguments, std::size_t coun
             return attribute(arguments[0], path);
         return stay_eager("calls operator.attrgetter of more than one name");
     }
-    if (std::strcmp(type->tp_name, "functools.partial") == 0) {
+    if (is_partial(callee)) {
         if (is_older(callee))
             for (const char* const part : {"func", "args", "keywords"})
                 state.slot(callee, _PyType_Lookup(type, nb::steal(PyUnicode_InternFromString(part)).ptr()));
@@ -116,6 +116,7 @@ void Tracer::call(PyObject* callee, PyObject* const* arguments, std::size_t coun
 void Tracer::call_type(PyTypeObject* type, PyObject* const* arguments, std::size_t count) {
     if (type == &PyFloat_Type && count == 1 && PyFloat_CheckExact(arguments[0])) return;  // the same object
     if (type == &PyType_Type && count == 1) return touch(arguments[0]);
+    if (PyType_IsSubtype(type, &PyType_Type)) return define_class();
     const bool shallow = type == &PyZip_Type || type == &PyEnum_Type || type == &PyList_Type || type == &PyTuple_Type ||
                          type == &PyReversed_Type;
     for (std::size_t i = 0; i < count; ++i) {
@@ -125,7 +126,7 @@ void Tracer::call_type(PyTypeObject* type, PyObject* const* arguments, std::size
     if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
         // float(loss) reads a number.
         if (type == &PyFloat_Type && count == 1 && as_tensor(arguments[0])) expect_number();
-        if (is_clews(type) || PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException))) return;
+        if (is_clews(type) || is_exception_type(type)) return;
         if (!known_call(std::string("type ") + type->tp_name))
             stay_eager(std::string("calls ") + type->tp_name + ", whose reads cannot be tracked");
         return;
@@ -134,7 +135,7 @@ void Tracer::call_type(PyTypeObject* type, PyObject* const* arguments, std::size
     PyTypeObject* base = type;
     while (base && (base->tp_flags & Py_TPFLAGS_HEAPTYPE)) base = base->tp_base;
     if (base == nullptr || base == &PyBaseObject_Type || base == &tensor_type) return;
-    if (is_clews(base) || PyType_IsSubtype(base, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) ||
+    if (is_clews(base) || is_exception_type(base) ||
         known_call(std::string("type ") + base->tp_name))
         return;
     stay_eager(std::string("makes a ") + type->tp_name + ", whose reads cannot be tracked");

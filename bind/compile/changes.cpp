@@ -50,6 +50,16 @@ bool Tracer::begins_to_count(PyObject* dict, PyObject* name) {
     return true;
 }
 
+bool Tracer::sets_property(PyObject* object, PyObject* found, PyObject* value) {
+    if (found == nullptr || !PyObject_TypeCheck(found, &PyProperty_Type)) return false;
+    touch(object);
+    descriptor(found);
+    const nb::object setter = nb::steal(checked(PyObject_GetAttrString(found, "fset")));
+    PyObject* const arguments[] = {object, value};
+    if (!setter.is_none()) call(setter.ptr(), arguments, 2);
+    return true;
+}
+
 void Tracer::set_attribute(PyObject* object, PyObject* name, PyObject* value) {
     if (TensorObject* const tensor = as_tensor(object)) {
         const char* const text = utf8(name);
@@ -59,8 +69,8 @@ void Tracer::set_attribute(PyObject* object, PyObject* name, PyObject* value) {
         return;
     }
     if (is_argument(object)) return stay_eager("sets an attribute of an argument");
-    if (!is_older(object)) return;
     PyTypeObject* const type = Py_TYPE(object);
+    if (sets_property(object, _PyType_Lookup(type, name), value) || !is_older(object)) return;
     touch(object);
     if (type->tp_setattro != PyObject_GenericSetAttr) {
         if (has_python_method(type, "__setattr__")) return;  // watched
@@ -69,8 +79,7 @@ void Tracer::set_attribute(PyObject* object, PyObject* name, PyObject* value) {
     PyObject* const found = _PyType_Lookup(type, name);
     descriptor(found);
     if (found && Py_TYPE(found)->tp_descr_set) {
-        if (PyObject_TypeCheck(found, &PyProperty_Type) || (Py_TYPE(found)->tp_flags & Py_TPFLAGS_HEAPTYPE))
-            return;  // watched
+        if (Py_TYPE(found)->tp_flags & Py_TPFLAGS_HEAPTYPE) return;  // watched
         return stay_eager("sets a slot of an object from before the call");
     }
     PyObject* const dict = dict_of(object);

@@ -52,7 +52,7 @@ void Tracer::contents(PyObject* object, bool deep) {
     const bool older = is_older(object);
     const Looking looking(*this);
     if (deep && !looked_at_.insert(object).second) return;
-    if (looking_ > kDeepest) return stay_eager("reads containers that lie too deep in one another");
+    if (looking_ > kDeepestContainer) return stay_eager("reads containers that lie too deep in one another");
     if (!PyTuple_Check(object) && !PyList_Check(object) && !PyDict_Check(object))
         deep ? use_all(object) : use_if_read(object);
     const auto holds = [&](PyObject* one) {
@@ -91,7 +91,7 @@ void Tracer::contents(PyObject* object, bool deep) {
         PyObject* const dict = reinterpret_cast<View*>(object)->dict;
         if (older) add_older(dict);
         if (is_older(dict)) contents(dict, deep);
-    } else if (PyCFunction_Check(object) || std::strcmp(Py_TYPE(object)->tp_name, "functools.partial") == 0) {
+    } else if (PyCFunction_Check(object) || is_partial(object)) {
         call(object, nullptr, 0);  // who is given it may call it
     } else if (deep && is_descriptor_that_writes(object)) {
         stay_eager(std::string("hands on ") + text_of(object, "__qualname__") + ", which may be called");
@@ -99,7 +99,7 @@ void Tracer::contents(PyObject* object, bool deep) {
         stay_eager("goes on with an iterator from before the call");
     } else if (deep && PyCallable_Check(object) && !is_read_by_python(object)) {
         stay_eager(std::string("hands on a ") + Py_TYPE(object)->tp_name + ", which may be called");
-    } else if (older && !is_read_by_python(object)) {
+    } else if (older && (!is_read_by_python(object) || is_exception_type(Py_TYPE(object)))) {
         stay_eager(std::string("reads a ") + Py_TYPE(object)->tp_name + " from before the call");
     }
 }

@@ -31,7 +31,7 @@ bool Watch::go_by_version() {
         case LOAD_CLASSDEREF:
         case IMPORT_STAR:
         case PRINT_EXPR:
-            define_class();
+            tracer_.define_class();
             return true;
         default:
             return false;

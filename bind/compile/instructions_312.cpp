@@ -49,7 +49,7 @@ bool Watch::go_by_version() {
         case LOAD_LOCALS:
         case LOAD_FROM_DICT_OR_DEREF:
         case LOAD_FROM_DICT_OR_GLOBALS:
-            define_class();
+            tracer_.define_class();
             return true;
         case CALL_INTRINSIC_2:
             stay_eager("raises a group of exceptions or defines a generic function");
@@ -113,7 +113,7 @@ void Watch::intrinsic() const {
         case ListToTuple:
             return;
         default:
-            return define_class();
+            return tracer_.define_class();
     }
 }
 

@@ -48,7 +48,7 @@ bool is_read_by_python(PyObject* object) {
     PyTypeObject* type = Py_TYPE(object);
     while (type && is_of_class_statement(type)) type = type->tp_base;
     return type == &PyBaseObject_Type || is_clews(type) || type == &operation_type ||
-           PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) || type == &PyUnicode_Type ||
+           is_exception_type(type) || type == &PyUnicode_Type ||
            type == &PyLong_Type || type == &PyFloat_Type || type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type;
 }
 
@@ -89,6 +89,15 @@ bool is_plain_instance(PyObject* object) {
 bool is_deque(PyObject* object) {
     static PyObject* const type = from_module("collections", "deque");
     return reinterpret_cast<PyObject*>(Py_TYPE(object)) == type;
+}
+
+bool is_partial(PyObject* object) {
+    static PyObject* const type = from_module("functools", "partial");
+    return reinterpret_cast<PyObject*>(Py_TYPE(object)) == type;
+}
+
+bool is_exception_type(PyTypeObject* type) {
+    return PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException));
 }
 
 bool has_python_method(PyTypeObject* type, const char* name) {

@@ -13,6 +13,8 @@ bool is_one_of(const std::string& name, const char* const (&list)[N]) {
     return std::any_of(list, list + N, [&](const char* one) { return name == one; });
 }
 
+constexpr int kDeepestContainer = 200;  // that is looked into
+
 PyObject* from_module(const char* module, const char* name);
 bool is_atom(PyObject* object);               // a number, a string, None: what it is can't change
 bool is_clews(PyTypeObject* type);            // written in C
@@ -20,6 +22,8 @@ bool is_python_class(PyTypeObject* type);     // one that can be changed
 bool is_builtin_container(PyObject* object);  // or a number or a string
 inline bool may_be_followed(PyObject* object) { return PyFloat_CheckExact(object) || PyList_CheckExact(object); }
 bool is_deque(PyObject* object);
+bool is_partial(PyObject* object);
+bool is_exception_type(PyTypeObject* type);
 bool is_descriptor_that_writes(PyObject* object);  // list.pop: methods.cpp
 bool is_plain_instance(PyObject* object);          // of a class statement: it has a dict, and nothing else
 bool is_read_by_python(PyObject* object);          // only watched Python, or callables that are known, can read it

@@ -93,6 +93,8 @@ void Tracer::call_builtin(PyObject* callee, PyObject* self, const std::string& n
     if (is_builtin_container(self)) return call_method(self, name, arguments, count);
     if (PyType_Check(self)) {
         for (std::size_t i = 0; i < count; ++i) contents(arguments[i]);
+        if (name == "__new__" && count > 2 && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(self), &PyType_Type))
+            return define_class();
         if (name == "__new__" || name == "fromkeys" || name == "__call__") {
             if (name == "__call__") return call_type(reinterpret_cast<PyTypeObject*>(self), arguments, count);
             return;

@@ -29,7 +29,7 @@ bool takes_number(PyObject* operation) {
 nb::object Tracer::with_own_floats(PyObject* arguments, int first) {
     const auto own = [&](PyObject* number) {
         nb::object fresh = nb::steal(checked(PyFloat_FromDouble(PyFloat_AS_DOUBLE(number))));
-        numbers[fresh.ptr()] = {.number = fresh, .argument = first++};
+        numbers[fresh.ptr()] = {.number = fresh, .argument = first++, .given = nb::borrow(number)};
         return fresh;
     };
     if (PyTuple_CheckExact(arguments)) {

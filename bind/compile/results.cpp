@@ -49,8 +49,7 @@ int ResultForm::add(PyObject* object) {
             {.kind = ValueForm::ArgumentContainer, .index = static_cast<int>(given - arguments_->containers.begin())});
     if (tracer_->is_older(object)) return value({.kind = ValueForm::Constant, .object = nb::borrow(object)});
     seen_[object] = -1;  // one that holds itself
-    constexpr int kDeepest = 200;
-    if (depth_ == kDeepest) {
+    if (depth_ == kDeepestContainer) {
         if (unknown.empty()) unknown = "gives containers that lie too deep in one another";
         return -1;
     }
@@ -69,6 +68,10 @@ int ResultForm::add_container(PyObject* object) {
         if (tuple && !PyTuple_CheckExact(object)) {
             if (!is_size_type(as_object(Py_TYPE(object))) && !PyObject_HasAttrString(object, "_fields")) {
                 unknown = std::string("gives a ") + Py_TYPE(object)->tp_name;
+                return -1;
+            }
+            if (PyObject* const dict = dict_of(object); dict && PyDict_GET_SIZE(dict)) {
+                unknown = std::string("gives a ") + Py_TYPE(object)->tp_name + " with attributes of its own";
                 return -1;
             }
             form.object = nb::borrow(as_object(Py_TYPE(object)));
@@ -210,7 +213,10 @@ nb::object ResultForm::make_value(const ValueForm& value, Made& made) const {
             if (!value.object.is_valid()) return sequence;
             if (is_size_type(value.object.ptr()))
                 return nb::steal(checked(PyObject_CallOneArg(value.object.ptr(), sequence.ptr())));
-            return nb::steal(checked(PyObject_CallObject(value.object.ptr(), sequence.ptr())));
+            // Not by the class, whose __new__ has run.
+            const nb::tuple items = nb::make_tuple(sequence);
+            auto* const type = reinterpret_cast<PyTypeObject*>(value.object.ptr());
+            return nb::steal(checked(PyTuple_Type.tp_new(type, items.ptr(), nullptr)));
         }
     }
 }

@@ -26,6 +26,18 @@ constexpr std::size_t kMostWitnesses = 10000;
 constexpr std::uint32_t kOneInCounted = 64;                       // instructions, after which witnesses are counted
 constexpr bool kTellsOfPrefixOnly = PY_VERSION_HEX < 0x030C0000;  // and not of the instruction behind it
 
+bool begins_callback_of_collector(_PyInterpreterFrame* frame) {
+    if (!is_entry(frame)) return false;
+    static PyObject* const callbacks = from_module("gc", "callbacks");
+    auto* const function = reinterpret_cast<PyObject*>(function_of(frame));
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(callbacks); ++i) {
+        PyObject* one = PyList_GET_ITEM(callbacks, i);
+        if (PyMethod_Check(one)) one = PyMethod_GET_FUNCTION(one);
+        if (one == function) return true;
+    }
+    return false;
+}
+
 }  // namespace
 
 void Tracer::add_older(PyObject* object) {
@@ -51,7 +63,7 @@ bool Tracer::is_older(PyObject* object) const {
 // What a callable in C calls is no root: that it returns to C.
 void Tracer::begin_call(PyObject* function, PyObject* arguments) {
     nb::object root = nb::borrow(function);
-    while (std::strcmp(Py_TYPE(root.ptr())->tp_name, "functools.partial") == 0)
+    while (is_partial(root.ptr()))
         root = nb::steal(checked(PyObject_GetAttrString(root.ptr(), "func")));
     if (PyMethod_Check(root.ptr())) root = nb::borrow(PyMethod_GET_FUNCTION(root.ptr()));
     static PyObject* const call_name = PyUnicode_InternFromString("__call__");
@@ -62,7 +74,20 @@ void Tracer::begin_call(PyObject* function, PyObject* arguments) {
     call(function, &PyTuple_GET_ITEM(arguments, 0), static_cast<std::size_t>(PyTuple_GET_SIZE(arguments)));
 }
 
+// The garbage collector may begin anywhere. What its callbacks do is not of the call.
+bool Tracer::is_collectors(_PyInterpreterFrame* frame) {
+    while (frame && frame != collecting_) frame = frame->previous;
+    if (frame == nullptr) collecting_ = nullptr;
+    return frame != nullptr;
+}
+
 void Tracer::enter(_PyInterpreterFrame* frame) {
+    if (collecting_ == frame) collecting_ = nullptr;  // another one was there before
+    if (collecting_ && is_collectors(frame)) return;
+    if (begins_callback_of_collector(frame)) {
+        collecting_ = frame;
+        return;
+    }
     if (std::exchange(code_of_root_, nullptr) == code_of(frame)) root_ = frame;
     if (reading_ == frame) reading_ = nullptr;  // another one was there before
     if (stepping_ == frame) take_options();
@@ -84,6 +109,7 @@ void Tracer::count_witnesses() {
 // Reading a clock takes as long as looking. Of a long call, one in so many instructions stands for the others.
 void Tracer::instruction(_PyInterpreterFrame* frame) {
     constexpr std::uint32_t kAll = 256, kOneIn = 64;
+    if (collecting_ && is_collectors(frame)) return;
     if (kTellsOfPrefixOnly && Watch::only_moves_as(*instruction_at(frame)) && !waits()) return;
     const bool all = instructions_++ < kAll;
     if (!all && instructions_ % kOneIn) return look_at(frame);

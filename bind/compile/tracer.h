@@ -50,6 +50,7 @@ struct FollowedNumber {
     nanobind::object number;  // held, so that its address is no other's
     int read = -1;
     int argument = -1;                     // or of CallArguments::floats
+    nanobind::object given{};              // which was this object
     nanobind::object dict{}, key{};        // or an entry of a group of parameters
     std::vector<std::size_t> constants{};  // of the program: operands that it became
     bool used = false;
@@ -119,9 +120,11 @@ private:
     void look_at(_PyInterpreterFrame* frame);
     bool waits() const { return reading_ || handed_on_ || stepping_ || question_.frame; }  // for what the last gave
     void count_witnesses();
+    bool is_collectors(_PyInterpreterFrame* frame);
 
     // contents.cpp
     void stay_eager(std::string text);
+    void define_class() { stay_eager("defines a class or runs code of a module"); }
     void expect_number() {
         reading_ = current_;
         reads_before_ = program_.reads.size();
@@ -137,7 +140,6 @@ private:
         Looking& operator=(const Looking&) = delete;
         Tracer& tracer;
     };
-    static constexpr int kDeepest = 200;
     int looking_ = 0;
     std::unordered_set<PyObject*> looked_at_;
     void use_if_read(PyObject* iterable);
@@ -172,6 +174,7 @@ private:
 
     // changes.cpp
     void set_attribute(PyObject* object, PyObject* name, PyObject* value);
+    bool sets_property(PyObject* object, PyObject* found, PyObject* value);
     void set_item(PyObject* container, PyObject* key, PyObject* value);
     void set_item_itself(PyObject* container, PyObject* key, PyObject* value);
     void set_entry(PyObject* dict, PyObject* key, PyObject* value);
@@ -207,6 +210,7 @@ private:
     _PyInterpreterFrame* root_ = nullptr;
     _PyInterpreterFrame* current_ = nullptr;
     _PyInterpreterFrame* reading_ = nullptr;  // the frame whose last instruction called what may read a number
+    _PyInterpreterFrame* collecting_ = nullptr;  // of a callback of the garbage collector
     std::size_t reads_before_ = 0;
     // What the last instruction asked a functools.lru_cache.
     struct Question {

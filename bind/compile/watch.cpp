@@ -4,6 +4,8 @@
 
 #include <opcode.h>
 
+#include <cmath>
+
 #include "bind/compile/kinds.h"
 #include "bind/errors.h"
 #include "bind/objects.h"
@@ -11,6 +13,12 @@
 namespace nb = nanobind;
 
 namespace clew::bind {
+
+namespace {
+
+bool is_nan(PyObject* object) { return PyFloat_CheckExact(object) && std::isnan(PyFloat_AS_DOUBLE(object)); }
+
+}  // namespace
 
 Watch::Watch(Tracer& tracer, _PyInterpreterFrame& frame, const Instruction& at)
     : tracer_(tracer), frame_(frame), opcode_(at.opcode), argument_(at.argument) {
@@ -60,10 +68,12 @@ void Watch::go() {
         case SEND:
             return go_on(opcode_ == SEND ? top(2) : top());
         case CONTAINS_OP:
+            if (is_nan(top(2))) as_given(2);
             if (as_tensor(top(2))) tracer_.compared.insert(top(2));
             tracer_.contents(top(2));
             return tracer_.contents(top());
         case IS_OP:
+            if (PyFloat_CheckExact(top(2)) && PyFloat_CheckExact(top(1))) as_given(2), as_given(1);
             return tracer_.identity(top(2), top(1));
         case BINARY_OP:
             if (argument_ >= 13 && !as_tensor(top(2)) && !is_atom(top(2)) &&
@@ -108,7 +118,7 @@ void Watch::go() {
         case STORE_NAME:
         case DELETE_NAME:
         case LOAD_BUILD_CLASS:
-            return define_class();
+            return tracer_.define_class();
         case GET_AWAITABLE:
         case GET_AITER:
         case GET_ANEXT:
@@ -139,6 +149,14 @@ void Watch::go() {
             only_moves_[opcode_] = true;  // and makes new ones
             return;
     }
+}
+
+// A float argument of which it counts which object it is: the one that was given, not that which is followed.
+void Watch::as_given(int depth) const {
+    const auto found = tracer_.numbers.find(top(depth));
+    if (found == tracer_.numbers.end() || found->second.argument < 0 || found->second.is_option()) return;
+    stay_eager("compares which object a float argument is");
+    Py_SETREF(top_[-depth], found->second.given.inc_ref().ptr());
 }
 
 // To C, which may do more than hand it on.

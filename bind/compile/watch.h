@@ -25,7 +25,7 @@ private:
     void with_names(PyObject* callee, PyObject* positional, PyObject* names) const;
     void return_value(PyObject* value) const;
     void go_on(PyObject* iterator) const;
-    void define_class() const { stay_eager("defines a class or runs code of a module"); }
+    void as_given(int depth) const;
     // Of 3.12 and later.
     void super_attribute() const;
     void slice(PyObject* container, PyObject* stored) const;

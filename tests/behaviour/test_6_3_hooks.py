@@ -159,6 +159,27 @@ def test_a_replay_adds_them_again(function: Callable[[Any], Any]) -> None:
     assert compiled.hits >= 3, compiled.why()
 
 
+def test_functions_that_a_replay_makes_are_named_as_in_eager() -> None:
+    def scale(y: Any) -> Any:
+        """Scales."""
+        return y
+
+    def scaled(x: Any) -> Any:
+        @functools.wraps(scale)
+        def times(y: Any) -> Any:
+            return y * x
+
+        return times, lambda y: y + x
+
+    compiled = clew.compile(scaled)
+    for _ in range(3):
+        for made, expected in zip(compiled(clew.ones(1)), scaled(clew.ones(1)), strict=True):
+            for name in functools.WRAPPER_ASSIGNMENTS:
+                assert getattr(made, name) == getattr(expected, name)
+            assert vars(made) == vars(expected)
+    assert compiled.hits == 2
+
+
 def test_each_result_has_its_own() -> None:
     compiled = clew.compile(a_closure, fullgraph=True)
     compiled(clew.ones(3))

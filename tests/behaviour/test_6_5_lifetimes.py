@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import warnings
 import weakref
 from typing import Any
@@ -184,3 +185,24 @@ def test_a_tensor_that_dies_takes_its_variant_along() -> None:
     assert function(clew.ones(100)).item() == 0
     assert function(clew.ones(100)).item() == 0
     assert (function.hits, function.variants) == (3, 1)
+
+
+def test_callbacks_of_the_collector_are_not_of_the_call() -> None:
+    phases = []
+
+    def callback(phase: str, _: dict[str, int]) -> None:
+        phases.append(phase)
+        os.getpid()  # whose reads cannot be tracked
+
+    @clew.compile
+    def allocates(x: Any) -> Any:
+        return x * len([[i] for i in range(3000)])
+
+    gc.callbacks.append(callback)
+    try:
+        results = [allocates(clew.full((1,), float(i))).item() for i in range(3)]
+    finally:
+        gc.callbacks.remove(callback)
+    assert results == [0, 3000, 6000]
+    assert "start" in phases
+    assert allocates.hits == 2

@@ -211,3 +211,37 @@ def setattr_that_is_added(s):
     s.calls(2, f, x3())
     Kind.__setattr__ = lambda self, name, value: object.__setattr__(self, name, value * 100)
     s.calls(2, f, x3())
+
+
+@program
+def a_property_that_appends_to_its_list(s):
+    class Log(list):
+        last = property(None, list.append)
+
+    log = s.watch(Log())
+
+    @s.compile
+    def f(x):
+        log.last = x * 2
+        return x * 3
+
+    s.calls(3, f, x3())
+
+
+@program
+def a_property_of_a_list_of_the_call_that_extends_one_from_before(s):
+    kept = s.watch([])
+
+    class Log(list):
+        last = property(None, lambda log, value: kept.append(value))
+        pair = property(None, list.extend)
+
+    @s.compile
+    def f(x):
+        log = Log()
+        log.last = x * 2
+        log.pair = [x.sum().item(), 1.0]
+        return x * 3, sum(log)
+
+    for factor in (1.0, 2.0, 3.0):
+        s.call(f, x3() * factor)

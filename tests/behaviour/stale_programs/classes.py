@@ -177,3 +177,42 @@ def an_enumeration(s):
     s.calls(2, f, x, Way.DOWN)
     Way.UP._value_ = 10
     s.call(f, x, Way.UP)
+
+
+@program
+def a_class_that_type_makes(s):
+    @s.compile
+    def f(x):
+        kind = type("Kind", (), {"log": []})
+        kind.log.append(float(x.sum()))
+        return x * 2, kind.log
+
+    for factor in (1.0, 2.0, 3.0):
+        s.call(f, x3() * factor)
+
+
+@program
+def a_class_that_a_metaclass_makes(s):
+    class Meta(type):
+        pass
+
+    @s.compile
+    def f(x):
+        kind = Meta("Kind", (), {"log": []})
+        kind.log.append(float(x.sum()))
+        return x * 2, kind.log
+
+    for factor in (1.0, 2.0, 3.0):
+        s.call(f, x3() * factor)
+
+
+@program
+def a_class_from_the_new_of_type(s):
+    @s.compile
+    def f(x):
+        kind = type.__new__(type, "Kind", (), {"log": []})
+        kind.log.append(float(x.sum()))
+        return x * 2, kind.log
+
+    for factor in (1.0, 2.0, 3.0):
+        s.call(f, x3() * factor)

@@ -158,3 +158,40 @@ def an_array_of_numbers(s):
     s.call(f, x)
     factors.append(4.0)
     s.call(f, x)
+
+
+@program
+def a_named_tuple_whose_new_changes_what_it_is_given(s):
+    class Pair(collections.namedtuple("Pair", "left right")):
+        def __new__(cls, left, right):
+            return super().__new__(cls, left, right * 2)
+
+    s.calls(3, s.compile(lambda x: Pair(x * 2, 3.0)), x3())
+
+
+@program
+def a_named_tuple_with_an_attribute_of_its_own(s):
+    class Pair(collections.namedtuple("Pair", "left right")):
+        pass
+
+    @s.compile
+    def f(x):
+        pair = Pair(x * 2, 3.0)
+        pair.middle = x.sum()
+        return pair, pair.middle
+
+    for factor in (1.0, 2.0, 3.0):
+        s.watch(s.call(f, x3() * factor)[0].__dict__)
+
+
+@program
+def keys_of_a_dict_that_are_equal(s):
+    seen = s.watch({})
+
+    @s.compile
+    def f(x):
+        seen[1] = x * 2
+        seen[True] = x * 3
+        return x * 1
+
+    s.calls(3, f, x3())

@@ -116,3 +116,21 @@ def an_out_of_bounds_index_caught(s):
     s.calls(2, f, x3())
     index.fill_(2)
     s.call(f, x3())
+
+
+@program
+def the_text_of_an_error_from_before(s):
+    error = ValueError("first")
+    f, x = s.compile(lambda x: (x * 1, str(error))), x3()
+    s.calls(2, f, x)
+    error.args = ("second",)
+    s.calls(2, f, x)
+
+
+@program
+def the_printed_form_of_an_error_from_before(s):
+    error = ValueError("first")
+    f, x = s.compile(lambda x: (x * 1, f"{error!r}")), x3()
+    s.calls(2, f, x)
+    error.args = ("second",)
+    s.calls(2, f, x)

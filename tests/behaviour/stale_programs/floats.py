@@ -299,3 +299,19 @@ def a_list_that_was_read(s):
     for f in map(s.compile, [*ways, changed, extended, replaced]):
         for value in (1.0, 1.0, 2.0, -1.0):
             s.call(f, x3() * value)
+
+
+@program
+def which_float_it_is(s):
+    rates = [3.0, 3.0]
+    f, x = s.compile(lambda x, rate: x * (1 if rate is rates[0] else 2)), x3()
+    for rate in (rates[0], rates[1], rates[0], float("3")):
+        s.calls(2, f, x, rate)
+
+
+@program
+def which_float_that_is_not_a_number_it_is(s):
+    missing = [float("nan")]
+    f, x = s.compile(lambda x, value: (x * 1, value in missing)), x3()
+    for value in (missing[0], float("nan"), 1.0, missing[0]):
+        s.calls(2, f, x, value)
