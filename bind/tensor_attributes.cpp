@@ -177,7 +177,27 @@ PyObject* get_dict(PyObject* self, void*) {
     return dict;
 }
 
+PyObject* get_class(PyObject* self, void*) { return Py_NewRef(as_object(Py_TYPE(self))); }
+// The memory of tensors of no subclass comes from a pool of its own.
+int set_class(PyObject* self, PyObject* value, void*) {
+    return guarded(
+        [&] {
+            if (value && value != as_object(Py_TYPE(self)) &&
+                (is_exact_tensor(self) || value == as_object(&tensor_type)))
+                fail(ErrorKind::Type,
+                     "__class__: expected a tensor of a subclass of Tensor, and another subclass\n  got: a %s and %s\n"
+                     "  to do: tensor.as_subclass(cls) gives a tensor of that class",
+                     Py_TYPE(self)->tp_name,
+                     PyType_Check(value) ? reinterpret_cast<PyTypeObject*>(value)->tp_name : "no class");
+            static PyObject* const name = PyUnicode_InternFromString("__class__");
+            PyObject* const of_object = _PyType_Lookup(&PyBaseObject_Type, name);
+            return Py_TYPE(of_object)->tp_descr_set(of_object, self, value);
+        },
+        -1);
+}
+
 PyGetSetDef properties[] = {
+    {"__class__", get_class, set_class, nullptr, nullptr},
     {"__dict__", get_dict, nullptr, nullptr, nullptr},
     {"shape", get_shape, nullptr, "the sizes", nullptr},
     {"dtype", get_dtype, nullptr, "the type of the elements", nullptr},

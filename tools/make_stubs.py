@@ -85,6 +85,7 @@ def operator_lines(by_hand: set[str]) -> str:
 
 # Members that every class has, said by object already, or that the type itself needs.
 NOT_WRITTEN = {
+    "__class__",
     "__delattr__",
     "__delitem__",
     "__doc__",

@@ -63,7 +63,10 @@ void Tracer::kinds(PyObject* classes) {
 void Tracer::attribute(PyObject* object, PyObject* name) {
     use(object);
     touch(object);
-    if (as_tensor(object)) return tensor_attribute(object, name);
+    if (TensorObject* const tensor = as_tensor(object)) {
+        note(tensor);
+        return tensor_attribute(object, name);
+    }
     if (PyModule_CheckExact(object)) return module_attribute(object, name);
     if (PyType_Check(object)) return type_attribute(object, name);
     if (Py_TYPE(object) == &PySuper_Type) {
@@ -140,7 +143,7 @@ void Tracer::instance_attribute(PyObject* object, PyObject* name) {
 
 // It becomes an input: what it is is compared, and what .data or detach() give lies in its memory.
 void Tracer::note(TensorObject* tensor) {
-    if (tensor->has(TensorObject::kOlder)) recorder_.input_of(Tensor(tensor));
+    if (tensor->has(TensorObject::kOlder)) recorder_.meet(Tensor(tensor));
 }
 
 void Tracer::tensor_attribute(PyObject* object, PyObject* name) {

@@ -9,8 +9,8 @@ namespace nb = nanobind;
 namespace clew::bind {
 namespace {
 
-constexpr const char* kFunctionParts[] = {"__name__",       "__qualname__",    "__module__", "__doc__", "__defaults__",
-                                          "__kwdefaults__", "__annotations__", "__dict__"};
+constexpr const char* kFunctionParts[] = {"__name__",     "__qualname__",   "__module__",      "__doc__",
+                                          "__defaults__", "__kwdefaults__", "__annotations__", "__dict__"};
 constexpr const char* kPartialParts[] = {"func", "args", "keywords"};
 
 }  // namespace

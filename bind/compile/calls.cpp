@@ -115,7 +115,7 @@ void Tracer::call(PyObject* callee, PyObject* const* arguments, std::size_t coun
 
 void Tracer::call_type(PyTypeObject* type, PyObject* const* arguments, std::size_t count) {
     if (type == &PyFloat_Type && count == 1 && PyFloat_CheckExact(arguments[0])) return;  // the same object
-    if (type == &PyType_Type && count == 1) return touch(arguments[0]);
+    if (type == &PyType_Type && count == 1) return ask_class(arguments[0]);
     if (PyType_IsSubtype(type, &PyType_Type)) return define_class();
     const bool shallow = type == &PyZip_Type || type == &PyEnum_Type || type == &PyList_Type || type == &PyTuple_Type ||
                          type == &PyReversed_Type;
@@ -135,9 +135,7 @@ void Tracer::call_type(PyTypeObject* type, PyObject* const* arguments, std::size
     PyTypeObject* base = type;
     while (base && (base->tp_flags & Py_TPFLAGS_HEAPTYPE)) base = base->tp_base;
     if (base == nullptr || base == &PyBaseObject_Type || base == &tensor_type) return;
-    if (is_clews(base) || is_exception_type(base) ||
-        known_call(std::string("type ") + base->tp_name))
-        return;
+    if (is_clews(base) || is_exception_type(base) || known_call(std::string("type ") + base->tp_name)) return;
     stay_eager(std::string("makes a ") + type->tp_name + ", whose reads cannot be tracked");
 }
 
@@ -161,12 +159,12 @@ void Tracer::call_known(const std::string& name, PyObject* const* arguments, std
     if (*known == "setattr" && count == 3) return set_attribute(arguments[0], arguments[1], arguments[2]);
     if (*known == "step") return call_optimizer_step(arguments, count);
     if (*known == "type") {
-        if (count >= 1) touch(arguments[0]);
+        if (count >= 1) ask_class(arguments[0]);
         if (count >= 2) kinds(arguments[1]);
         return;
     }
     if (*known == "id" && count == 1) {
-        if (as_tensor(arguments[0])) compared.insert(arguments[0]);
+        if (as_tensor(arguments[0])) note_identity(arguments[0]);
         if (!is_older(arguments[0]) || is_argument(arguments[0]))
             stay_eager("reads the id of an object that it made or was given");
         return;

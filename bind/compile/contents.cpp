@@ -30,14 +30,27 @@ void Tracer::touch(PyObject* object) {
         state.instance(object);
 }
 
-// Which object a tensor is, the key or a witness has to tell.
+void Tracer::ask_class(PyObject* object) {
+    touch(object);
+    if (TensorObject* const tensor = as_tensor(object)) note(tensor);
+}
+
+// Which object a tensor is, the key or a witness has to tell. What a .grad was set to before the call may be known by
+// another name, too.
+void Tracer::note_identity(PyObject* tensor) {
+    compared.insert(tensor);
+    for (const Input& input : program_.inputs)
+        if (input.grad_of && input.present().get() == as_tensor(tensor))
+            return stay_eager("compares which tensor a .grad is");
+}
+
 void Tracer::identity(PyObject* left, PyObject* right) {
     if (left == Py_None || right == Py_None) return;
     use(left);
     use(right);
     if (!as_tensor(left) || !as_tensor(right) || !is_older(left) || !is_older(right)) return;
     for (PyObject* const one : {left, right}) {
-        compared.insert(one);
+        note_identity(one);
         if (!is_argument(one) && !state.mentions(one)) stay_eager("compares which tensor a .grad is");
     }
 }

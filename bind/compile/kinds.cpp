@@ -47,9 +47,9 @@ bool is_read_by_python(PyObject* object) {
         return true;
     PyTypeObject* type = Py_TYPE(object);
     while (type && is_of_class_statement(type)) type = type->tp_base;
-    return type == &PyBaseObject_Type || is_clews(type) || type == &operation_type ||
-           is_exception_type(type) || type == &PyUnicode_Type ||
-           type == &PyLong_Type || type == &PyFloat_Type || type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type;
+    return type == &PyBaseObject_Type || is_clews(type) || type == &operation_type || is_exception_type(type) ||
+           type == &PyUnicode_Type || type == &PyLong_Type || type == &PyFloat_Type || type == &PyMethodDescr_Type ||
+           type == &PyWrapperDescr_Type;
 }
 
 bool is_exact_as_double(PyObject* object) {

@@ -79,7 +79,7 @@ void PythonState::instance(PyObject* object) {
 }
 
 void PythonState::type(PyTypeObject* type) {
-    if ((type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return;
+    if (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) return;
     if (type_index_.emplace(as_object(type), types_.size()).second)
         types_.push_back({.type = nb::borrow(as_object(type)), .bases = nb::borrow(type->tp_mro)});
 }

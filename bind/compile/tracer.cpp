@@ -62,9 +62,9 @@ bool Tracer::is_older(PyObject* object) const {
 
 // What a callable in C calls is no root: that it returns to C.
 void Tracer::begin_call(PyObject* function, PyObject* arguments) {
+    state.type(&tensor_type);
     nb::object root = nb::borrow(function);
-    while (is_partial(root.ptr()))
-        root = nb::steal(checked(PyObject_GetAttrString(root.ptr(), "func")));
+    while (is_partial(root.ptr())) root = nb::steal(checked(PyObject_GetAttrString(root.ptr(), "func")));
     if (PyMethod_Check(root.ptr())) root = nb::borrow(PyMethod_GET_FUNCTION(root.ptr()));
     static PyObject* const call_name = PyUnicode_InternFromString("__call__");
     PyObject* const method = _PyType_Lookup(Py_TYPE(root.ptr()), call_name);

@@ -144,6 +144,8 @@ private:
     std::unordered_set<PyObject*> looked_at_;
     void use_if_read(PyObject* iterable);
     void touch(PyObject* object);  // its class, as a whole, and which one it is
+    void ask_class(PyObject* object);
+    void note_identity(PyObject* tensor);
     void identity(PyObject* left, PyObject* right);
     void iterate(PyObject* object);
     void load_global(_PyInterpreterFrame& frame, PyObject* name);
@@ -209,7 +211,7 @@ private:
     PyCodeObject* code_of_root_ = nullptr;  // until its frame begins
     _PyInterpreterFrame* root_ = nullptr;
     _PyInterpreterFrame* current_ = nullptr;
-    _PyInterpreterFrame* reading_ = nullptr;  // the frame whose last instruction called what may read a number
+    _PyInterpreterFrame* reading_ = nullptr;     // the frame whose last instruction called what may read a number
     _PyInterpreterFrame* collecting_ = nullptr;  // of a callback of the garbage collector
     std::size_t reads_before_ = 0;
     // What the last instruction asked a functools.lru_cache.

@@ -54,9 +54,10 @@ void Variant::weaken(const nb::object& died) {
     for (std::size_t i = 0; i < program.inputs.size(); ++i) {
         Input& input = program.inputs[i];
         if (input.bound || !input.older) continue;
-        reached.emplace_back(static_cast<int>(i), nb::borrow(as_object(input.tensor.get())));
+        PyObject* const tensor = as_object(input.tensor.get());
+        reached.push_back({static_cast<int>(i), nb::borrow(tensor), nb::borrow(as_object(Py_TYPE(tensor)))});
         input.tensor = Tensor();
-        state.weaken(reached.back().second, died);
+        state.weaken(reached.back().tensor, died);
     }
 }
 
@@ -178,8 +179,11 @@ void Variant::check_same(const CallArguments& arguments) const {
 void Variant::bind(const CallArguments& arguments) {
     for (const auto& [input, argument] : bound)
         program.inputs[static_cast<std::size_t>(input)].tensor = arguments.tensors[argument];
-    for (const auto& [input, tensor] : reached)
-        program.inputs[static_cast<std::size_t>(input)].tensor = Tensor(as_tensor(tensor.ptr()));
+    for (const Reached& one : reached) {
+        if (as_object(Py_TYPE(one.tensor.ptr())) != one.type.ptr())
+            throw ReplayFailed("read a tensor that was of another class", nullptr);
+        program.inputs[static_cast<std::size_t>(one.input)].tensor = Tensor(as_tensor(one.tensor.ptr()));
+    }
     for (const Carried& from : carried) {
         PyObject* const now = look_up(from.dict.ptr(), from.key.ptr());
         if (now == nullptr || as_object(Py_TYPE(now)) != from.type.ptr())
@@ -192,7 +196,7 @@ void Variant::bind(const CallArguments& arguments) {
 void Variant::unbind() {
     for (const auto& [input, argument] : bound) program.inputs[static_cast<std::size_t>(input)].tensor = Tensor();
     for (const Carried& one : carried) program.inputs[static_cast<std::size_t>(one.input)].tensor = Tensor();
-    for (const auto& [input, tensor] : reached) program.inputs[static_cast<std::size_t>(input)].tensor = Tensor();
+    for (const Reached& one : reached) program.inputs[static_cast<std::size_t>(one.input)].tensor = Tensor();
 }
 
 bool Variant::fits(const CallArguments& arguments) const {
@@ -264,8 +268,10 @@ int Variant::traverse(visitproc visit, void* arg) const {
     for (const Carried& one : carried) Py_VISIT(one.dict.ptr());
     for (const auto& [argument, tensor] : same)
         if (tensor.owned()) Py_VISIT(tensor.ptr());
-    for (const auto& [input, tensor] : reached)
-        if (tensor.owned()) Py_VISIT(tensor.ptr());
+    for (const Reached& one : reached) {
+        if (one.tensor.owned()) Py_VISIT(one.tensor.ptr());
+        Py_VISIT(one.type.ptr());
+    }
     for (const Input& input : program.inputs)
         if (input.tensor) Py_VISIT(as_object(input.tensor.get()));
     for (const Handle& held : program.held) Py_VISIT(static_cast<PyObject*>(held.get()));

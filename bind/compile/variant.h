@@ -21,7 +21,12 @@ struct Variant {
     std::vector<Held> objects;                       // that the key knows by address
     std::vector<std::pair<int, std::size_t>> bound;  // input, argument
     std::vector<std::pair<std::size_t, Held>> same;  // arguments that the call also reached in another way
-    std::vector<std::pair<int, Held>> reached;       // inputs that are no arguments
+    struct Reached {
+        int input;
+        Held tensor;
+        nanobind::object type;
+    };
+    std::vector<Reached> reached;  // inputs that are no arguments
     // A float among the arguments.
     struct GivenFloat {
         bool followed;

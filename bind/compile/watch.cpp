@@ -69,7 +69,7 @@ void Watch::go() {
             return go_on(opcode_ == SEND ? top(2) : top());
         case CONTAINS_OP:
             if (is_nan(top(2))) as_given(2);
-            if (as_tensor(top(2))) tracer_.compared.insert(top(2));
+            if (as_tensor(top(2))) tracer_.note_identity(top(2));
             tracer_.contents(top(2));
             return tracer_.contents(top());
         case IS_OP:

@@ -205,7 +205,8 @@ void describe_node(Node& node, const NodeOutline& outline) {
     const Handle before = Handle::steal(std::exchange(node.code, Handle(outline.code).detach()));
     node.instruction = outline.instruction;
     for (std::size_t i = 0; i < outline.outputs.size(); ++i)
-        set_output_shape(node, static_cast<int>(i), outline.outputs[i].first, outline.outputs[i].second);
+        if (const auto& [layout, dtype] = outline.outputs[i]; layout)  // a GRU has no cell
+            set_output_shape(node, static_cast<int>(i), layout, dtype);
     std::copy(outline.attributes.begin(), outline.attributes.end(), static_cast<char*>(node.attributes()));
     for (std::size_t i = 0; i < outline.slots.size(); ++i) {
         const SlotOutline& saved = outline.slots[i];

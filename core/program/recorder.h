@@ -65,6 +65,7 @@ public:
                   std::vector<Node*> hooked);
     // The input that this tensor from before the block is; it becomes one.
     int input_of(const Tensor& tensor);
+    void meet(const Tensor& older) { resolve(older); }
 
     bool failed() const { return failed_; }
 

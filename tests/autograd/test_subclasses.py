@@ -167,3 +167,22 @@ def test_a_function_of_python_on_a_subclass(torch):
     result.sum().backward()
     assert leaf.grad.tolist() == [2.0, 2.0]
     assert type(x) is Meters
+
+
+@pytest.mark.beyond
+def test_a_class_may_be_assigned_between_subclasses_only(torch):
+    class First(torch.Tensor):
+        pass
+
+    class Second(torch.Tensor):
+        pass
+
+    tensor = torch.ones(2).as_subclass(First)
+    tensor.__class__ = Second
+    assert type(tensor) is Second
+    for one, kind in ((torch.ones(2), First), (tensor, torch.Tensor)):
+        with pytest.raises(TypeError, match=r"__class__: expected a tensor of a subclass(.|\n)*as_subclass"):
+            one.__class__ = kind
+    plain = torch.ones(2)
+    plain.__class__ = torch.Tensor
+    assert plain.__class__ is torch.Tensor

@@ -267,3 +267,27 @@ def test_nothing_is_kept() -> None:
         gc.collect()
         alive.append((_core.graph_counters()["nodes_alive"], clew.memory.stats().live))
     assert len(set(alive[1:])) == 1
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_recurrent_layer_at_the_root(kind: Any, bias: bool, which: int) -> None:
+    """Some of its nodes have outputs that are not there: a GRU has no cell."""
+    model = kind(3, 4, bias=bias)
+
+    def plain(x: Any) -> Any:
+        result = model(x)[which]
+        return result[1] if isinstance(result, tuple) else result
+
+    compiled = clew.compile(plain)
+    for factor in (1.0, 2.0, 3.0):
+        x = (clew.arange(30.0).reshape(5, 2, 3).sin() * factor).requires_grad_()
+        made, expected = compiled(x), plain(x)
+        assert made.tolist() == expected.tolist()
+        wanted = [x, *model.parameters()]
+        for one, other in zip(
+            clew.autograd.grad(made.cos().sum(), wanted), clew.autograd.grad(expected.cos().sum(), wanted), strict=True
+        ):
+            assert one.tolist() == other.tolist()
+    assert compiled.hits == 2

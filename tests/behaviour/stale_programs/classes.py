@@ -2,6 +2,8 @@
 
 import enum
 
+import clew
+
 from .harness import program
 from .values import scaler, x3
 
@@ -216,3 +218,32 @@ def a_class_from_the_new_of_type(s):
 
     for factor in (1.0, 2.0, 3.0):
         s.call(f, x3() * factor)
+
+
+def another_class_of_a_captured_tensor(s, factor):
+    class First(clew.Tensor):
+        pass
+
+    class Second(clew.Tensor):
+        pass
+
+    tensor = x3().as_subclass(First)
+    f, x = s.compile(lambda x: x * factor(tensor, First)), x3()
+    s.calls(2, f, x)
+    tensor.__class__ = Second
+    s.calls(2, f, x)
+
+
+@program
+def the_type_of_a_captured_tensor(s):
+    another_class_of_a_captured_tensor(s, lambda tensor, first: 1 if type(tensor) is first else 2)
+
+
+@program
+def what_a_captured_tensor_is_an_instance_of(s):
+    another_class_of_a_captured_tensor(s, lambda tensor, first: 1 if isinstance(tensor, first) else 2)
+
+
+@program
+def the_class_attribute_of_a_captured_tensor(s):
+    another_class_of_a_captured_tensor(s, lambda tensor, first: 1 if tensor.__class__ is first else 2)

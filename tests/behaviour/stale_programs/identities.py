@@ -293,3 +293,13 @@ def a_leaf_that_gets_a_history_through_a_view(s):
         x = w3()
         s.call(f, x, w3()[None].detach().requires_grad_())
         s.note(x.is_leaf, x.requires_grad, x.tolist(), len(s.outcomes))
+
+
+@program
+def the_grad_of_a_captured_tensor_under_another_name(s):
+    leaf, kept = w3(), x3()
+    leaf.grad = kept
+    f, x = s.compile(lambda x: x * (1 if leaf.grad is kept else 2)), x3()
+    s.calls(2, f, x)
+    leaf.grad = x3()
+    s.calls(2, f, x)

@@ -178,3 +178,41 @@ def a_context_manager_that_is_patched(s):
     s.calls(2, f, x)
     Factor.__enter__ = lambda self: setattr(Factor, "now", 7.0)
     s.call(f, x)
+
+
+@program
+def a_method_of_tensors_that_is_patched(s):
+    f, x = s.compile(lambda x: x.exp() * 2), x3()
+    s.calls(2, f, x)
+    before = clew.Tensor.exp
+    clew.Tensor.exp = clew.Tensor.sin
+    try:
+        s.calls(2, f, x)
+    finally:
+        clew.Tensor.exp = before
+    s.call(f, x)
+
+
+@program
+def an_operator_of_tensors_that_is_patched(s):
+    f, x = s.compile(lambda x: x * 2), x3()
+    s.calls(2, f, x)
+    before = clew.Tensor.__mul__
+    clew.Tensor.__mul__ = lambda self, other: self
+    try:
+        s.calls(2, f, x)
+    finally:
+        clew.Tensor.__mul__ = before
+    s.call(f, x)
+
+
+@program
+def an_attribute_that_all_tensors_get(s):
+    f, x = s.compile(lambda x: x * getattr(x, "of_all_tensors", 3)), x3()
+    s.calls(2, f, x)
+    clew.Tensor.of_all_tensors = 5
+    try:
+        s.calls(2, f, x)
+    finally:
+        del clew.Tensor.of_all_tensors
+    s.call(f, x)
