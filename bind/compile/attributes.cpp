@@ -7,6 +7,7 @@
 #include "bind/errors.h"
 #include "bind/objects.h"
 #include "bind/operation_object.h"
+#include "core/autograd/leaf.h"
 #include "core/base/error.h"
 
 #if CLEW_READS_FRAMES
@@ -152,10 +153,9 @@ void Tracer::tensor_attribute(PyObject* object, PyObject* name) {
     PyTypeObject* const type = Py_TYPE(object);
     PyObject* const found = _PyType_Lookup(type, name);
     const bool older = tensor->has(TensorObject::kOlder);
-    if (is_one_of(text, kGeometry)) {
-        return note(tensor);
-    }
-    if (std::strcmp(text, "data") == 0) note(tensor);
+    if (is_one_of(text, kGeometry)) return;
+    if (older && std::strcmp(text, "grad") == 0 && tensor->extras && tensor->extras->grad)
+        gradients_.insert(as_object(tensor->extras->grad.get()));
     if (is_told(text) || (found && is_operation_property(found))) return;
     if (found && (PyFunction_Check(found) || !Py_TYPE(found)->tp_descr_set)) return;  // a method: its call is seen
     if (found && PyObject_TypeCheck(found, &PyProperty_Type)) return instance_attribute(object, name);
@@ -184,6 +184,7 @@ void Tracer::type_attribute(PyObject* object, PyObject* name) {
 
 void Tracer::module_attribute(PyObject* module, PyObject* name) {
     if (!is_older(module)) return stay_eager("reads a module that it did not import");
+    state.instance(module);
     PyObject* const dict = PyModule_GetDict(module);
     if (std::strcmp(utf8(name), "__dict__") == 0) return add_older(dict);
     look_up_entry(dict, name);
@@ -194,6 +195,7 @@ void Tracer::module_attribute(PyObject* module, PyObject* name) {
 
 void Tracer::subscript(PyObject* container, PyObject* key) {
     use(container);
+    note_identity(key);
     contents(key);
     if (as_tensor(container)) return;
     const bool older = is_older(container);

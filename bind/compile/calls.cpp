@@ -164,11 +164,13 @@ void Tracer::call_known(const std::string& name, PyObject* const* arguments, std
         return;
     }
     if (*known == "id" && count == 1) {
-        if (as_tensor(arguments[0])) note_identity(arguments[0]);
+        note_identity(arguments[0]);
         if (!is_older(arguments[0]) || is_argument(arguments[0]))
             stay_eager("reads the id of an object that it made or was given");
         return;
     }
+    if ((name == "_operator.is_" || name == "_operator.is_not") && count == 2)
+        return identity(arguments[0], arguments[1]);
     if (name == "builtins.len" && count == 1 && as_tensor(arguments[0])) note(as_tensor(arguments[0]));
     const bool shallow = name == "builtins.len" || name == "builtins.iter";
     for (std::size_t i = 0; i < count; ++i) contents(arguments[i], !shallow);

@@ -102,7 +102,7 @@ void Tracer::set_entry(PyObject* dict, PyObject* key, PyObject* value) {
 
 void Tracer::set_item(PyObject* container, PyObject* key, PyObject* value) {
     use(container);
-    use_all(key);
+    add_key(key);
     if (PySlice_Check(key)) use(value), use_if_read(value);
     if (as_tensor(container)) return contents(value);
     if (is_argument(container)) return stay_eager("sets an item of an argument");

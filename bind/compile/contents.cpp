@@ -37,11 +37,10 @@ void Tracer::ask_class(PyObject* object) {
 
 // Which object a tensor is, the key or a witness has to tell. What a .grad was set to before the call may be known by
 // another name, too.
-void Tracer::note_identity(PyObject* tensor) {
-    compared.insert(tensor);
-    for (const Input& input : program_.inputs)
-        if (input.grad_of && input.present().get() == as_tensor(tensor))
-            return stay_eager("compares which tensor a .grad is");
+void Tracer::note_identity(PyObject* object) {
+    if (as_tensor(object) == nullptr) return;
+    compared.insert(object);
+    if (gradients_.contains(object) && is_older(object)) stay_eager("compares which tensor a .grad is");
 }
 
 void Tracer::identity(PyObject* left, PyObject* right) {

@@ -136,6 +136,8 @@ void Tracer::call_method(PyObject* self, const std::string& name, PyObject* cons
         for (std::size_t i = 0; i < count; ++i)
             if (!PyUnicode_Check(arguments[i]) && !PyLong_Check(arguments[i]) && !PyFloat_Check(arguments[i]))
                 return stay_eager("formats an object");
+    for (std::size_t i = 0; i < count; ++i)
+        if (!puts_in(self, name, i)) note_identity(arguments[i]);
     const bool writes = writes_object(name) && !PyUnicode_Check(self);
     const bool given = is_argument(self), older = is_older(self);
     if (older && PyList_CheckExact(self) && name == "append" && count == 1) {

@@ -145,7 +145,8 @@ private:
     void use_if_read(PyObject* iterable);
     void touch(PyObject* object);  // its class, as a whole, and which one it is
     void ask_class(PyObject* object);
-    void note_identity(PyObject* tensor);
+    void note_identity(PyObject* object);
+    void add_key(PyObject* key) { note_identity(key), use_all(key); }
     void identity(PyObject* left, PyObject* right);
     void iterate(PyObject* object);
     void load_global(_PyInterpreterFrame& frame, PyObject* name);
@@ -207,6 +208,7 @@ private:
     Program& program_;
     FlatTable<PyObject*, char> older_;
     std::unordered_set<PyObject*> arguments_, made_codes_;
+    std::unordered_set<PyObject*> gradients_;  // what was read as the .grad of an older tensor
     std::vector<nanobind::object> held_;
     PyCodeObject* code_of_root_ = nullptr;  // until its frame begins
     _PyInterpreterFrame* root_ = nullptr;

@@ -69,7 +69,7 @@ void Watch::go() {
             return go_on(opcode_ == SEND ? top(2) : top());
         case CONTAINS_OP:
             if (is_nan(top(2))) as_given(2);
-            if (as_tensor(top(2))) tracer_.note_identity(top(2));
+            tracer_.note_identity(top(2));
             tracer_.contents(top(2));
             return tracer_.contents(top());
         case IS_OP:
@@ -92,14 +92,14 @@ void Watch::go() {
         case YIELD_VALUE:
             return tracer_.contents(top());
         case SET_ADD:
-            return tracer_.use_all(top());
+            return tracer_.add_key(top());
         case MAP_ADD:
-            return tracer_.use_all(top(2));
+            return tracer_.add_key(top(2));
         case BUILD_SET:
-            for (int i = 1; i <= argument_; ++i) tracer_.use_all(top(i));
+            for (int i = 1; i <= argument_; ++i) tracer_.add_key(top(i));
             return;
         case BUILD_MAP:
-            for (int i = 1; i <= argument_; ++i) tracer_.use_all(top(2 * i));
+            for (int i = 1; i <= argument_; ++i) tracer_.add_key(top(2 * i));
             return;
         case SET_UPDATE:
             tracer_.use_all(top());

@@ -112,7 +112,6 @@ USED: dict[str, Callable[[Any, float], Any]] = {
     "as data": lambda x, t: clew.tensor([t, 1.0]) * x,
     "as a limit": lambda x, t: x.clamp(max=t),
     "compared with another": lambda x, t: x * (t > x.mean().item()),
-    "by its identity": lambda x, t: x * (t is math.pi),
     "by a method": lambda x, t: x * t.is_integer(),
 }
 

@@ -1,6 +1,7 @@
 """Classes, their bases, metaclasses and what is asked of them, that change between calls."""
 
 import enum
+import types
 
 import clew
 
@@ -247,3 +248,16 @@ def what_a_captured_tensor_is_an_instance_of(s):
 @program
 def the_class_attribute_of_a_captured_tensor(s):
     another_class_of_a_captured_tensor(s, lambda tensor, first: 1 if tensor.__class__ is first else 2)
+
+
+@program
+def another_class_of_a_module_of_python(s):
+    class Other(types.ModuleType):
+        factor = property(lambda self: 7)
+
+    module = types.ModuleType("module")
+    module.factor = 3
+    f, x = s.compile(lambda x: x * module.factor), x3()
+    s.calls(2, f, x)
+    module.__class__ = Other
+    s.calls(2, f, x)

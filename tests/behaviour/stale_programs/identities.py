@@ -1,5 +1,7 @@
 """Tensors of which it counts which object they are: as arguments, as .grad, as state that goes from call to call."""
 
+import operator
+
 import clew
 
 from .harness import program
@@ -295,11 +297,45 @@ def a_leaf_that_gets_a_history_through_a_view(s):
         s.note(x.is_leaf, x.requires_grad, x.tolist(), len(s.outcomes))
 
 
-@program
-def the_grad_of_a_captured_tensor_under_another_name(s):
+def a_grad_that_is_known_by_another_name(s, factor):
     leaf, kept = w3(), x3()
     leaf.grad = kept
-    f, x = s.compile(lambda x: x * (1 if leaf.grad is kept else 2)), x3()
+    f, x = s.compile(lambda x: x * factor(leaf, kept)), x3()
     s.calls(2, f, x)
     leaf.grad = x3()
     s.calls(2, f, x)
+
+
+@program
+def which_tensor_a_grad_is(s):
+    a_grad_that_is_known_by_another_name(s, lambda leaf, kept: 1 if leaf.grad is kept else 2)
+
+
+@program
+def which_tensor_a_grad_is_as_a_function(s):
+    a_grad_that_is_known_by_another_name(s, lambda leaf, kept: 1 if operator.is_(leaf.grad, kept) else 2)
+
+
+@program
+def which_tensor_a_grad_is_by_its_id(s):
+    a_grad_that_is_known_by_another_name(s, lambda leaf, kept: 1 if id(leaf.grad) == id(kept) else 2)
+
+
+@program
+def which_tensor_a_grad_is_as_a_key(s):
+    a_grad_that_is_known_by_another_name(s, lambda leaf, kept: {kept: 1}.get(leaf.grad, 2))
+
+
+@program
+def which_tensor_a_grad_is_in_a_set(s):
+    a_grad_that_is_known_by_another_name(s, lambda leaf, kept: len({leaf.grad, kept}))
+
+
+@program
+def which_tensor_a_grad_is_as_the_key_of_a_subscript(s):
+    a_grad_that_is_known_by_another_name(s, lambda leaf, kept: {kept: 1, leaf.grad: 2}[kept])
+
+
+@program
+def which_tensor_a_grad_is_among_others(s):
+    a_grad_that_is_known_by_another_name(s, lambda leaf, kept: 1 if any(leaf.grad is one for one in [kept]) else 2)
