@@ -138,8 +138,11 @@ bool CompiledFunction::is_running(const std::string& key) const {
 bool CompiledFunction::gives_up() {
     if (++misses_in_a_row_ <= 3 * max_variants_) return false;
     gave_up_ = true;
-    stay_eager(*path_of({}), "was called in " + std::to_string(3 * max_variants_) +
-                                 " ways in a row, none of them twice (shapes, numbers, objects)");
+    std::string text = "was called in " + std::to_string(3 * max_variants_) +
+                       " ways in a row, none of them twice (shapes, numbers, objects)";
+    if (variants_->size() > 1)
+        text += ", as with " + variants_->front()->told_arguments() + " and " + (*variants_)[1]->told_arguments();
+    stay_eager(*path_of({}), std::move(text));
     return true;
 }
 

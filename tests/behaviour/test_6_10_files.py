@@ -1,5 +1,6 @@
 """6.10: kept programs in files: they go on where they were, in a process that has no source of the model."""
 
+import re
 import subprocess
 import sys
 import textwrap
@@ -317,3 +318,14 @@ def test_a_tensor_of_another_block_gets_no_name():
     program["x"].copy_(x)
     program.run()
     assert program["loss"].item() == 42
+
+
+def test_a_folder_that_is_not_there_names_the_file(path):
+    with clew.keep_graph() as program:
+        y = clew.ones(2) * 2
+    program.name(y=y)
+    missing = path.parent / "nowhere" / "program.clew"
+    with pytest.raises(
+        FileNotFoundError, match=rf"expected a file in a folder that is there: '{re.escape(str(missing))}'"
+    ):
+        program.save(missing)

@@ -100,6 +100,20 @@ def test_6_1_an_option_is_as_it_was_recorded_and_a_change_of_it_is_told_once(key
     assert state() == eager_state()
 
 
+def test_6_1_a_state_that_was_loaded_is_told_once():
+    """The program goes on with the tensors that it has recorded, which the optimizer has no longer."""
+    step, _ = trainer("Adam", {})
+    step()
+    optimizer = inspect.getclosurevars(step).nonlocals["optimizer"]
+    with clew.keep_graph() as program:
+        step()
+    program.run()  # nothing to tell: warnings are errors
+    optimizer.load_state_dict(optimizer.state_dict())
+    with pytest.warns(clew.KeepWarning, match=r"run: expected the state of Adam .*load_state_dict.*To do: use clew"):
+        program.run()
+    program.run()
+
+
 def test_6_2_a_rate_that_is_a_tensor_is_a_witness():
     weight = clew.ones(3).requires_grad_()
     optimizer = clew.optim.SGD([weight], lr=clew.tensor(0.5))

@@ -132,3 +132,5 @@ def test_a_call_that_is_recorded_is_not_counted() -> None:
     assert compiled.hits == 1
     with pytest.raises(ValueError, match="check: expected a number of calls, got -1"):
         compiled.check(-1)
+    with pytest.raises(TypeError, match="check: expected a number of calls, got a str"):
+        compiled.check("a")  # type: ignore[arg-type]

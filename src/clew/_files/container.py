@@ -7,6 +7,7 @@ of all of the file. Nothing in it is ever executed.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -59,6 +60,8 @@ def write(path: str | os.PathLike[str], kind: str, content: Any, entries: Sequen
     """Write a file of that kind. It appears whole, or not at all."""
     parts = packed(kind, content, entries)
     target = Path(path)
+    if not target.parent.is_dir():  # before a name is made that the caller has never heard of
+        raise FileNotFoundError(errno.ENOENT, "expected a file in a folder that is there", str(path))
     with tempfile.NamedTemporaryFile(dir=target.parent, prefix=target.name, delete=False) as file:
         try:
             file.writelines(parts)

@@ -188,6 +188,8 @@ class Compiled(_core.CompiledFunction):
             >>> print(double.why().splitlines()[-1])
               checked: 2 calls, each step gave the bits of the function itself
         """
+        if not isinstance(calls, int):
+            raise TypeError(f"check: expected a number of calls, got a {type(calls).__name__}")
         if calls < 0:
             raise ValueError(f"check: expected a number of calls, got {calls}")
         self._to_check = calls

@@ -1,4 +1,4 @@
-"""What the options of an optimizer were when a block recorded its step: they are constants of the program."""
+"""What an optimizer had when a block recorded its step: its options are constants of the program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CONSTANTS = (bool, int, float, str, type(None))
 
 
 class Options:
-    """The numbers in an optimizer's groups.
+    """The numbers in an optimizer's groups, and which state it has.
 
     An option that is a tensor is an input of the program: a witness if its value was read. Here it counts which it is.
     """
@@ -23,20 +23,24 @@ class Options:
         self._recorded = [_constants(group) for group in optimizer.param_groups]
         self._readers = [itemgetter(*group) if group else None for group in self._recorded]
         self._values = list(self._read(optimizer.param_groups))
+        self._state = optimizer.state
 
     def differ(self) -> bool:
-        """Whether one has another value by now. It is asked before each run."""
+        """Whether one has another value by now, or the state is another one. It is asked before each run."""
         optimizer = self.optimizer()
         if optimizer is None:
             return False
         try:
-            return list(self._read(optimizer.param_groups)) != self._values
+            return optimizer.state is not self._state or list(self._read(optimizer.param_groups)) != self._values
         except KeyError:
             return True
 
     def told(self) -> str:
         """The first that differs, then and now."""
         optimizer: Any = self.optimizer()
+        if optimizer.state is not self._state:
+            was = f"the state of {type(optimizer).__name__} to be the one of the recorded run"
+            return f"expected {was}, got another, as load_state_dict makes it; the program goes on with the first"
         for recorded, group in zip(self._recorded, optimizer.param_groups, strict=False):
             for key, value in recorded.items():
                 if group.get(key) != value:
