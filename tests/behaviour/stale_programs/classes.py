@@ -6,7 +6,7 @@ import types
 import clew
 
 from .harness import program
-from .values import scaler, x3
+from .values import call_with_other_values, scaler, x3
 
 
 @program
@@ -182,16 +182,18 @@ def an_enumeration(s):
     s.call(f, x, Way.UP)
 
 
-@program
-def a_class_that_type_makes(s):
-    @s.compile
+def a_class_that_the_call_makes(s, make):
     def f(x):
-        kind = type("Kind", (), {"log": []})
+        kind = make("Kind", (), {"log": []})
         kind.log.append(float(x.sum()))
         return x * 2, kind.log
 
-    for factor in (1.0, 2.0, 3.0):
-        s.call(f, x3() * factor)
+    call_with_other_values(s, f)
+
+
+@program
+def a_class_that_type_makes(s):
+    a_class_that_the_call_makes(s, type)
 
 
 @program
@@ -199,26 +201,12 @@ def a_class_that_a_metaclass_makes(s):
     class Meta(type):
         pass
 
-    @s.compile
-    def f(x):
-        kind = Meta("Kind", (), {"log": []})
-        kind.log.append(float(x.sum()))
-        return x * 2, kind.log
-
-    for factor in (1.0, 2.0, 3.0):
-        s.call(f, x3() * factor)
+    a_class_that_the_call_makes(s, Meta)
 
 
 @program
 def a_class_from_the_new_of_type(s):
-    @s.compile
-    def f(x):
-        kind = type.__new__(type, "Kind", (), {"log": []})
-        kind.log.append(float(x.sum()))
-        return x * 2, kind.log
-
-    for factor in (1.0, 2.0, 3.0):
-        s.call(f, x3() * factor)
+    a_class_that_the_call_makes(s, lambda *parts: type.__new__(type, *parts))
 
 
 def another_class_of_a_captured_tensor(s, factor):

@@ -180,30 +180,26 @@ def a_context_manager_that_is_patched(s):
     s.call(f, x)
 
 
-@program
-def a_method_of_tensors_that_is_patched(s):
-    f, x = s.compile(lambda x: x.exp() * 2), x3()
+def tensors_are_patched(s, function, name, replacement):
+    f, x = s.compile(function), x3()
     s.calls(2, f, x)
-    before = clew.Tensor.exp
-    clew.Tensor.exp = clew.Tensor.sin
+    before = getattr(clew.Tensor, name)
+    setattr(clew.Tensor, name, replacement)
     try:
         s.calls(2, f, x)
     finally:
-        clew.Tensor.exp = before
+        setattr(clew.Tensor, name, before)
     s.call(f, x)
+
+
+@program
+def a_method_of_tensors_that_is_patched(s):
+    tensors_are_patched(s, lambda x: x.exp() * 2, "exp", clew.Tensor.sin)
 
 
 @program
 def an_operator_of_tensors_that_is_patched(s):
-    f, x = s.compile(lambda x: x * 2), x3()
-    s.calls(2, f, x)
-    before = clew.Tensor.__mul__
-    clew.Tensor.__mul__ = lambda self, other: self
-    try:
-        s.calls(2, f, x)
-    finally:
-        clew.Tensor.__mul__ = before
-    s.call(f, x)
+    tensors_are_patched(s, lambda x: x * 2, "__mul__", lambda self, other: self)
 
 
 @program

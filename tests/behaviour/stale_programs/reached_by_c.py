@@ -5,13 +5,7 @@ import functools
 import clew
 
 from .harness import program
-from .values import x3
-
-
-def call_with_other_values(s, function):
-    f = s.compile(function)
-    for factor in (1.0, 2.0, 3.0, 4.0):
-        s.call(f, x3() * factor)
+from .values import call_with_other_values, x3
 
 
 @program

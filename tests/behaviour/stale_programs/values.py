@@ -40,3 +40,9 @@ def scaler(factor=2.0):
             return x * self.factor
 
     return Scaler
+
+
+def call_with_other_values(s, function):
+    f = s.compile(function)
+    for factor in (1.0, 2.0, 3.0, 4.0):
+        s.call(f, x3() * factor)
