@@ -63,11 +63,8 @@ void Tracer::kinds(PyObject* classes) {
 
 void Tracer::attribute(PyObject* object, PyObject* name) {
     use(object);
-    touch(object);
-    if (TensorObject* const tensor = as_tensor(object)) {
-        note(tensor);
-        return tensor_attribute(object, name);
-    }
+    ask_class(object);
+    if (as_tensor(object)) return tensor_attribute(object, name);
     if (PyModule_CheckExact(object)) return module_attribute(object, name);
     if (PyType_Check(object)) return type_attribute(object, name);
     if (Py_TYPE(object) == &PySuper_Type) {

@@ -70,13 +70,13 @@ void Tracer::set_attribute(PyObject* object, PyObject* name, PyObject* value) {
     }
     if (is_argument(object)) return stay_eager("sets an attribute of an argument");
     PyTypeObject* const type = Py_TYPE(object);
-    if (sets_property(object, _PyType_Lookup(type, name), value) || !is_older(object)) return;
+    PyObject* const found = _PyType_Lookup(type, name);
+    if (sets_property(object, found, value) || !is_older(object)) return;
     touch(object);
     if (type->tp_setattro != PyObject_GenericSetAttr) {
         if (has_python_method(type, "__setattr__")) return;  // watched
         return stay_eager(std::string("sets an attribute of a ") + type->tp_name);
     }
-    PyObject* const found = _PyType_Lookup(type, name);
     descriptor(found);
     if (found && Py_TYPE(found)->tp_descr_set) {
         if (Py_TYPE(found)->tp_flags & Py_TPFLAGS_HEAPTYPE) return;  // watched
