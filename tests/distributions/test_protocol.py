@@ -218,6 +218,22 @@ def test_bad_arguments_of_samplers():
         clew.broadcast_shapes((2,), (3,))
 
 
+@pytest.mark.beyond  # PyTorch never returns from these
+def test_samplers_that_would_refuse_every_proposal():
+    """They return, with what the distribution tends to; NaN where there is none."""
+    for chance in (0.3, 0.7):
+        assert clew.binomial(clew.tensor([math.nan, 3.0]), clew.full((2,), chance)).isnan().tolist() == [True, False]
+    clew.manual_seed(2)
+    concentrations = clew.tensor([math.nan, -math.inf, math.inf, 3e38], dtype=clew.float64)
+    drawn = D.VonMises(clew.full((4,), 0.5, dtype=clew.float64), concentrations, validate_args=False).sample()
+    assert drawn[:2].isnan().all()
+    numpy.testing.assert_allclose(drawn[2:].numpy(), 0.5, atol=1e-15)
+    flat = D.VonMises(0.0, clew.tensor(0.0), validate_args=False).sample((5000,)).numpy()
+    assert scipy.stats.kstest(flat, scipy.stats.uniform(-math.pi, 2 * math.pi).cdf).pvalue > 1e-3
+    sharp = D.VonMises(clew.zeros((), dtype=clew.float64), 3e17).sample((5000,)).numpy()
+    assert abs(sharp.std() / 3e17**-0.5 - 1) < 0.05
+
+
 def test_draws_can_be_differentiated_once():
     a = clew.ones(2, dtype=clew.float64, requires_grad=True)
     (slope,) = clew.autograd.grad(D.Gamma(a, 1.0).rsample().sum(), a, create_graph=True)

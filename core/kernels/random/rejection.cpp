@@ -127,7 +127,7 @@ template <class T>
 T draw_binomial(Generator& generator, T count, T probability) {
     if (count <= 0 || probability <= 0) return 0;
     if (probability >= 1) return count;
-    if (!(probability > 0)) return std::numeric_limits<T>::quiet_NaN();
+    if (std::isnan(count) || std::isnan(probability)) return std::numeric_limits<T>::quiet_NaN();
     const bool swap = probability > T(0.5);
     const T p = swap ? 1 - probability : probability;
     const T drawn = count * p >= 10 ? draw_binomial_by_rejection(generator, count, p)

@@ -10,7 +10,7 @@ template <class T>
 double draw_gamma(Generator& generator, T a);
 // From the Poisson distribution; rate >= 0.
 double draw_poisson(Generator& generator, double rate);
-// How many of `count` trials succeed; NaN for a probability that is NaN. T is what is calculated in.
+// How many of `count` trials succeed; NaN for a count or a probability that is NaN. T is what is calculated in.
 template <class T>
 T draw_binomial(Generator& generator, T count, T probability);
 

@@ -42,7 +42,9 @@ def _log_bessel(x: Tensor, order: int) -> Tensor:
 class VonMises(Distribution):
     """The von Mises distribution on the circle: exp(concentration cos(x - loc)) / (2 pi I0(concentration)).
 
-    Draws lie in [-pi, pi) and follow Best and Fisher 1979. `variance` is the circular one, 1 - I1 / I0.
+    Draws lie in [-pi, pi) and follow Best and Fisher 1979; where its proposals would all be refused, at concentrations
+    of 0 and above 1e16, they follow the limits, a uniform and a normal distribution. `variance` is the circular one,
+    1 - I1 / I0.
 
     Args:
         loc: an angle in radians.
@@ -79,8 +81,12 @@ class VonMises(Distribution):
 
     def _sample(self, shape: Size) -> Tensor:
         loc, kappa = self.loc.double(), self.concentration.double()
+        kappa = kappa.where(kappa != 0, 1e-300)
         proposal = self._proposal(kappa)
-        angle, done = clew.zeros(shape, dtype=clew.float64), clew.zeros(shape, dtype=clew.bool)
+        done = (~(proposal > 1)).expand(shape)
+        angle = clew.zeros(shape, dtype=clew.float64)
+        if bool(done.any()):  # it is rounded to 1, or the concentration is negative or NaN and so is the angle
+            angle = clew.where(done, clew.randn(shape, dtype=clew.float64) / kappa.sqrt(), angle)
         while not bool(done.all()):
             first, second, third = clew.rand((3, *shape), dtype=clew.float64).unbind()
             z = (math.pi * first).cos()
