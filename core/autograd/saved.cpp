@@ -273,6 +273,11 @@ void mark_released(Node& node, const Ref<Release>& record) {
     set_released(node, record);
 }
 
+void fill_slot(SavedSlot& slot, const SavedValue& value, SlotSource source, std::uint8_t index, std::uint32_t version) {
+    hold(slot, value, source, index);
+    slot.version = version;
+}
+
 void refill(SavedSlot& slot, const SavedValue& value, std::uint32_t version) {
     const bool number = slot.wrapped_number;
     Layout* const layout = slot.layout;

@@ -111,6 +111,8 @@ struct SavedValue {
         : storage(storage), layout(layout), offset(offset), dtype(dtype), number(false), counter(counter) {}
     std::uint32_t version() const { return counter ? counter->value : storage.version; }
 };
+// An empty slot holds this value, which counts as saved at `version`.
+void fill_slot(SavedSlot& slot, const SavedValue& value, SlotSource source, std::uint8_t index, std::uint32_t version);
 // A slot that held a value, or was freed, holds this one from now on; `version` is the one that it counts as saved at.
 void refill(SavedSlot& slot, const SavedValue& value, std::uint32_t version);
 void undo_release(Node& node);  // all its slots are filled again

@@ -26,13 +26,13 @@ bool is_unwritten(std::span<const SavedSlot> slots) {
 
 }  // namespace
 
-BelowRoot::BelowRoot(std::shared_ptr<const Outcome> outcome, std::size_t slot_count, std::size_t edges)
+BelowRoot::BelowRoot(const Outcome& outcome, std::size_t slot_count, std::size_t edges)
     : Deferred({reinterpret_cast<Node**>(reinterpret_cast<SavedSlot*>(this + 1) + slot_count),
                 reinterpret_cast<std::uint16_t*>(
                     reinterpret_cast<Node**>(reinterpret_cast<SavedSlot*>(this + 1) + slot_count) + edges),
                 static_cast<std::uint32_t>(edges)}),
       slots(reinterpret_cast<SavedSlot*>(this + 1), slot_count),
-      outcome_(std::move(outcome)) {
+      outcome_(&outcome) {
     std::memset(static_cast<void*>(this + 1), 0, bytes_of(slot_count, edges) - sizeof(BelowRoot));
 }
 
@@ -64,11 +64,12 @@ BelowRoot::~BelowRoot() {
     }
 }
 
-Ref<BelowRoot> BelowRoot::of(const std::shared_ptr<const Outcome>& outcome, const Program& program) {
+Ref<BelowRoot> BelowRoot::of(const Program& program) {
+    const Outcome* const outcome = program.outcome.get();
     const std::vector<int>& edges = outcome->edges_out;
     const std::size_t slot_count = outcome->gradient ? outcome->slots_below.size() : 0;
     Ref<BelowRoot> below = Ref<BelowRoot>::steal(new (pool_take(bytes_of(slot_count, edges.size())))
-                                                     BelowRoot(outcome, slot_count, edges.size()));
+                                                     BelowRoot(*outcome, slot_count, edges.size()));
     for (std::uint32_t i = 0; i < edges.size(); ++i) {
         const Edge edge = gradient_edge(program.inputs[static_cast<std::size_t>(edges[i])].present());
         if (edge.node && edge.node->has(Node::kPython)) return {};  // the collector has to see what leads there

@@ -13,7 +13,7 @@ namespace clew {
 class BelowRoot final : public Deferred {
 public:
     // Null if it can't wait this time. The slots are empty, and yet to be filled.
-    static Ref<BelowRoot> of(const std::shared_ptr<const Outcome>& outcome, const Program& program);
+    static Ref<BelowRoot> of(const Program& program);
     ~BelowRoot() override;
     void free() override;
 
@@ -47,7 +47,7 @@ public:
 
 private:
     // With room behind it for slots and edges.
-    BelowRoot(std::shared_ptr<const Outcome> outcome, std::size_t slots, std::size_t edges);
+    BelowRoot(const Outcome& outcome, std::size_t slots, std::size_t edges);
     static std::size_t bytes_of(std::size_t slots, std::size_t edges) {
         return sizeof(BelowRoot) + slots * sizeof(SavedSlot) + edges * (sizeof(Node*) + sizeof(std::uint16_t));
     }
@@ -57,7 +57,7 @@ private:
     void count_nodes(int sign) const;
     void release_all(Node& root, const Ref<Release>& record);
 
-    std::shared_ptr<const Outcome> outcome_;
+    Ref<const Outcome> outcome_;
     Ref<Release> released_;
     std::vector<NodeRef> made_;
     bool waits_ = false;

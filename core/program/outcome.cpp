@@ -18,13 +18,14 @@ namespace {
 
 class Maker {
 public:
-    explicit Maker(ReplayState& state) : state_(state), outcome_(*state.program.outcome) {}
+    explicit Maker(ReplayState& state)
+        : state_(state), outcome_(*state.program.outcome), nodes_(state.program.outcome->made) {}
+    ~Maker() { nodes_.clear(); }
 
     std::vector<Tensor> go() {
         results_.reserve(outcome_.results.size());
         for (const ResultOutline& outline : outcome_.results) results_.push_back(result(outline));
         if (outcome_.root >= 0) make_root();
-        nodes_.reserve(outcome_.nodes.size() - first_);
         for (std::size_t i = first_ + nodes_.size(); i < outcome_.nodes.size(); ++i)
             nodes_.push_back(node(outcome_.nodes[i]));
         if (outcome_.from_head && nodes_[0]->has(Node::kDeferred))
@@ -94,7 +95,7 @@ private:
 
     // The root alone, if what it leads to can wait: Note [Deferred graphs].
     void make_root() {
-        const Ref<BelowRoot> below = BelowRoot::of(state_.program.outcome, state_.program);
+        const Ref<BelowRoot> below = BelowRoot::of(state_.program);
         if (!below) return;
         const auto place = static_cast<std::size_t>(outcome_.root);
         const NodeOutline& outline = outcome_.nodes[place];
@@ -103,10 +104,11 @@ private:
             mark_released(*root, release_of(*outline.released));
             below->mark_released_all(releases_[0].second);
         } else {
-            for (std::size_t i = 0; i < below->slots.size(); ++i) {
-                name_slot(below->slots[i], outcome_.slots_below[i]);
-                fill_if_held(below->slots[i], outcome_.slots_below[i]);
-            }
+            for (std::size_t i = 0; i < below->slots.size(); ++i)
+                if (const SlotOutline& slot = outcome_.slots_below[i]; slot.reg >= 0)
+                    fill(below->slots[i], slot);
+                else
+                    name_slot(below->slots[i], slot);
             for (std::size_t i = 0; i < outline.slots.size(); ++i) fill_if_held(root->slots()[i], outline.slots[i]);
         }
         if (outline.released) {
@@ -163,7 +165,7 @@ private:
         if (state_.plan && ground.storage && !reg.number) return fill(slot, outline, reg, ground, memory);
         const Tensor value = settled(state_, outline.reg);
         if (outline.through >= 0) share_version(value, input(outline.through).present());
-        refill_counted(slot, SavedValue(value), outline);
+        fill_counted(slot, SavedValue(value), outline);
     }
     // From where its memory lies: there may be no tensor.
     void fill(SavedSlot& slot, const SlotOutline& outline, const KeptRegister& reg, const Ground& ground,
@@ -173,26 +175,31 @@ private:
         VersionCounter* const counter =
             counted && counted->has(TensorObject::kAliasCounter) ? counted->extras->counter.get() : nullptr;
         const std::int64_t offset = (reg.offset + ground.shift) >> std::countr_zero(item_size(reg.dtype));
-        const SavedValue value(*place, *reg.layout, offset, reg.dtype, counter);
-        refill_counted(slot, value, outline);
+        fill_counted(slot, SavedValue(*place, *reg.layout, offset, reg.dtype, counter), outline);
     }
     // Memory that nobody had before begins at version 0: the writes of the recorded run count there, whichever slot
     // comes first.
-    void refill_counted(SavedSlot& slot, const SavedValue& value, const SlotOutline& outline) const {
+    void fill_counted(SavedSlot& slot, SavedValue value, const SlotOutline& outline) const {
         const bool is_new = value.counter == nullptr && state_.program.memory_of(outline.reg).input < 0;
         if (is_new && value.storage.version == 0) value.storage.version = outline.version;
-        refill(slot, value, value.version() - outline.behind);
+        value.number = outline.wrapped_number;
+        fill_slot(slot, value, outline.source, outline.index, value.version() - outline.behind);
     }
 
     ReplayState& state_;
     const Outcome& outcome_;
     std::vector<Tensor> results_;
-    std::vector<NodeRef> nodes_;  // of the outcome, from this one on:
+    std::vector<NodeRef>& nodes_;  // of the outcome, from this one on:
     std::size_t first_ = 0;
     std::vector<std::pair<const Release*, Ref<Release>>> releases_;  // few
 };
 
 }  // namespace
+
+void retain(const Outcome* outcome) { ++outcome->references; }
+void release(const Outcome* outcome) {
+    if (--outcome->references == 0) delete outcome;
+}
 
 void Outcome::order_nodes() {
     std::vector<int> places(nodes.size());

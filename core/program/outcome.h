@@ -79,11 +79,13 @@ struct ResultOutline {
 };
 
 struct Outcome {
+    mutable std::uint32_t references = 1;
     std::vector<NodeOutline> nodes;          // the oldest first
     std::vector<ResultOutline> results;      // a base comes first
     std::vector<int> given;                  // of these, what the call gives, in order
     std::vector<NodeRef> contexts{};         // objects that become nodes of autograd.Functions in the replay under way
     std::vector<NodeRef> hooked{};           // nodes of that replay which get the hooks that the call added
+    std::vector<NodeRef> made{};             // nodes of that replay, while results are made
     int root = -1;                           // the nodes below it wait: Note [Deferred graphs]
     std::vector<int> edges_out{};            // then: inputs that edges lead to, of the youngest node first
     std::vector<SlotOutline> slots_below{};  // of the nodes below it

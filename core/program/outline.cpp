@@ -35,7 +35,7 @@ void Recorder::end_call(bool whole, Tensors results, Tensors arguments, std::vec
     leave();
     if (whole) look_back();
     if (whole && program_.refusals.empty()) {
-        program_.outcome = std::make_shared<Outcome>();
+        program_.outcome = Ref<Outcome>::steal(new Outcome);
         for (const Tensor& one : results) program_.outcome->given.push_back(outline_result(one));
         for (const Leaf& leaf : program_.leaves) outline_gradient(leaf);
         program_.outcome->order_nodes();

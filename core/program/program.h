@@ -148,6 +148,8 @@ struct GradWitness {
 
 struct Slice;
 struct Outcome;
+void retain(const Outcome* outcome);
+void release(const Outcome* outcome);
 
 // What a replay found where Python read one number, or a list of them, and only handed it on.
 struct ReadNumber {
@@ -215,7 +217,7 @@ struct Program : Recorded {
     bool decides(const Step& read) const;  // whether the run stops there if the value is another one
 
     std::vector<std::unique_ptr<Slice>> slices;  // made when asked for
-    std::shared_ptr<Outcome> outcome;            // of a compiled call: Note [Outcome]
+    Ref<Outcome> outcome;                        // of a compiled call: Note [Outcome]
 };
 
 Bytes bytes_of(const Layout& layout, std::int64_t offset, DType dtype);  // offset in bytes
