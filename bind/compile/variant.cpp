@@ -141,7 +141,7 @@ nb::object Variant::run(const CallArguments& arguments) {
     const Running running_now(*this, arguments);
     program.outcome->contexts = form->make_contexts();
     std::vector<ReadNumber> read;
-    const std::vector<Tensor> tensors = replay_call(program, read);
+    std::vector<Tensor> tensors = replay_call(program, read);
     std::vector<nb::object> numbers;
     for (const ReadNumber& one : read) {
         if (one.list) {
@@ -157,6 +157,8 @@ nb::object Variant::run(const CallArguments& arguments) {
     form->fill_contexts(program.outcome->contexts, made);
     form->add_hooks(program.outcome->hooked, made);
     form->make_effects(made);
+    tensors.clear();
+    program.outcome->room = std::move(tensors);
     count();
     ++hits;
     return result;

@@ -23,6 +23,7 @@ public:
     ~Maker() { nodes_.clear(); }
 
     std::vector<Tensor> go() {
+        results_ = std::move(state_.program.outcome->room);
         results_.reserve(outcome_.results.size());
         for (const ResultOutline& outline : outcome_.results) results_.push_back(result(outline));
         if (outcome_.root >= 0) make_root();

@@ -86,6 +86,7 @@ struct Outcome {
     std::vector<NodeRef> contexts{};         // objects that become nodes of autograd.Functions in the replay under way
     std::vector<NodeRef> hooked{};           // nodes of that replay which get the hooks that the call added
     std::vector<NodeRef> made{};             // nodes of that replay, while results are made
+    std::vector<Tensor> room{};              // for results; empty between replays
     int root = -1;                           // the nodes below it wait: Note [Deferred graphs]
     std::vector<int> edges_out{};            // then: inputs that edges lead to, of the youngest node first
     std::vector<SlotOutline> slots_below{};  // of the nodes below it
