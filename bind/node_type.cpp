@@ -63,14 +63,11 @@ int node_clear(PyObject* object) {
 [[gnu::hot]] void node_dealloc(PyObject* object) {
     Node* self = self_of(object);
     PyObject_GC_UnTrack(object);
+    if (self->has(Node::kKept)) [[unlikely]]
+        kept_node_died(self);
     if (self->weak_references) PyObject_ClearWeakRefs(object);
     destruct_node(self);
-    if (self->flags & (Node::kFunction | Node::kKept)) [[unlikely]] {
-        if (self->has(Node::kKept)) kept_node_died(self);
-        self->has(Node::kFunction) ? Py_TYPE(object)->tp_free(object) : free_node(self);
-    } else {
-        free_node(self);
-    }
+    self->has(Node::kFunction) ? Py_TYPE(object)->tp_free(object) : free_node(self);
     drain_dead_nodes();
 }
 

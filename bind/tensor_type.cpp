@@ -43,9 +43,11 @@ int tensor_clear(PyObject* object) {
 [[gnu::hot]] void tensor_dealloc(PyObject* object) {
     TensorObject* self = self_of(object);
     if (self->has(TensorObject::kTracked)) PyObject_GC_UnTrack(object);
+    if (self->grad_fn) unlink_output(self);
+    unlink(self);
+    if (self->extras) self->extras->kept.reset();
     if (self->weak_references) PyObject_ClearWeakRefs(object);
     if (self->dict) Py_CLEAR(*reinterpret_cast<PyObject**>(&self->dict));
-    if (self->grad_fn) unlink_output(self);
     destruct(self);
     if (Py_TYPE(object) == &tensor_type)
         free_tensor_object(self);

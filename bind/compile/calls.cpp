@@ -132,6 +132,9 @@ void Tracer::call_type(PyTypeObject* type, PyObject* const* arguments, std::size
         return;
     }
     touch(as_object(type));
+    static PyObject* const finalizer = PyUnicode_InternFromString("__del__");
+    if (_PyType_Lookup(type, finalizer))
+        return stay_eager(std::string("makes a ") + type->tp_name + ", which has a finalizer");
     PyTypeObject* base = type;
     while (base && (base->tp_flags & Py_TPFLAGS_HEAPTYPE)) base = base->tp_base;
     if (base == nullptr || base == &PyBaseObject_Type || base == &tensor_type) return;

@@ -42,7 +42,7 @@ void Tracer::start() {
 
 void Tracer::stop() {
     if (!std::exchange(on_, false)) return;
-    PyEval_SetTrace(nullptr, nullptr);
+    if (PyThreadState_Get()->c_tracefunc == trace) PyEval_SetTrace(nullptr, nullptr);  // not one that the call has set
     at_work = nullptr;
 }
 

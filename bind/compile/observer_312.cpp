@@ -14,7 +14,7 @@ namespace clew::bind {
 namespace {
 
 constexpr int kTool = 5;  // sys.monitoring.OPTIMIZER_ID
-constexpr const char* kEvents[] = {"PY_START", "INSTRUCTION"};
+constexpr const char* kEvents[] = {"PY_START", "PY_THROW", "INSTRUCTION"};
 
 Tracer* watching = nullptr;
 PyThreadState* thread_watched = nullptr;
@@ -49,7 +49,8 @@ void Tracer::start() {
     on_ = true;
     watching = this;
     thread_watched = PyThreadState_Get();
-    const nb::object callbacks[] = {callback<&Tracer::enter>("enter"), callback<&Tracer::instruction>("instruction")};
+    const nb::object enter = callback<&Tracer::enter>("enter");
+    const nb::object callbacks[] = {enter, enter, callback<&Tracer::instruction>("instruction")};
     nb::int_ events(0);
     for (std::size_t i = 0; i < std::size(kEvents); ++i) {
         const nb::object event = monitoring.attr("events").attr(kEvents[i]);

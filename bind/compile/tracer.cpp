@@ -38,6 +38,40 @@ bool begins_callback_of_collector(_PyInterpreterFrame* frame) {
     return false;
 }
 
+PyObject* content_of(PyObject* local) { return local && PyCell_Check(local) ? PyCell_GET(local) : local; }
+
+// Whether C gave the function an argument that `is` true of.
+template <class Is>
+bool is_given(_PyInterpreterFrame* frame, PyCodeObject* code, const Is& is) {
+    for (int i = 0; i < code->co_argcount; ++i)
+        if (PyObject* const one = content_of(frame->localsplus[i]); one && is(one)) return true;
+    if (!(code->co_flags & CO_VARARGS)) return false;
+    PyObject* const others = content_of(frame->localsplus[code->co_argcount + code->co_kwonlyargcount]);
+    for (Py_ssize_t i = 0; others && PyTuple_CheckExact(others) && i < PyTuple_GET_SIZE(others); ++i)
+        if (is(PyTuple_GET_ITEM(others, i))) return true;
+    return false;
+}
+
+bool is_told_of_a_death(PyObject* object) {
+    if (!PyWeakref_Check(object)) return false;
+    const auto* const reference = reinterpret_cast<PyWeakReference*>(object);
+    return reference->wr_object == Py_None && reference->wr_callback == nullptr;
+}
+
+// What began here without being called by the call, and may not begin the next time; null: nothing did.
+const char* interruption_by(_PyInterpreterFrame* frame) {
+    if (!is_entry(frame)) return nullptr;
+    PyCodeObject* const code = code_of(frame);
+    PyObject* const self = code->co_argcount ? content_of(frame->localsplus[0]) : nullptr;
+    static PyObject* const finalizer = PyUnicode_InternFromString("__del__");
+    if (self && _PyType_Lookup(Py_TYPE(self), finalizer) == reinterpret_cast<PyObject*>(function_of(frame)))
+        return "runs the finalizer of an object";
+    if (is_given(frame, code, is_told_of_a_death)) return "runs a callback of a weak reference";
+    if (is_given(frame, code, [](PyObject* one) { return PyFrame_Check(one); }))
+        return "is interrupted by the handler of a signal";
+    return nullptr;
+}
+
 }  // namespace
 
 void Tracer::add_older(PyObject* object) {
@@ -81,6 +115,14 @@ bool Tracer::is_collectors(_PyInterpreterFrame* frame) {
     return frame != nullptr;
 }
 
+// Of one that began in the call. Others are not gone on with; what is left of them runs when they die.
+bool Tracer::is_generators(_PyInterpreterFrame* frame) {
+    PyCodeObject* const code = code_of(frame);
+    const Instruction* const at = table_of(code).at(instruction_of(frame, code));
+    if (at && at->opcode == RESUME && at->argument == 0) generators_.insert(frame);
+    return generators_.contains(frame);
+}
+
 void Tracer::enter(_PyInterpreterFrame* frame) {
     if (collecting_ == frame) collecting_ = nullptr;  // another one was there before
     if (collecting_ && is_collectors(frame)) return;
@@ -88,6 +130,9 @@ void Tracer::enter(_PyInterpreterFrame* frame) {
         collecting_ = frame;
         return;
     }
+    if (const char* const interruption = interruption_by(frame)) return stay_eager(interruption);
+    if (frame->owner == FRAME_OWNED_BY_GENERATOR && !is_generators(frame))
+        return stay_eager("ends a generator from before the call");
     if (std::exchange(code_of_root_, nullptr) == code_of(frame)) root_ = frame;
     if (reading_ == frame) reading_ = nullptr;  // another one was there before
     if (stepping_ == frame) take_options();
@@ -99,7 +144,7 @@ void Tracer::enter(_PyInterpreterFrame* frame) {
     state.function(object);
     for (PyObject* const tuple : {function->func_defaults, function->func_closure})
         for (Py_ssize_t i = 0; tuple && i < PyTuple_GET_SIZE(tuple); ++i) add_older(PyTuple_GET_ITEM(tuple, i));
-    if (function->func_kwdefaults) iterate(function->func_kwdefaults);
+    if (function->func_kwdefaults) add_older(function->func_kwdefaults), iterate(function->func_kwdefaults);
 }
 
 void Tracer::count_witnesses() {

@@ -121,6 +121,7 @@ private:
     bool waits() const { return reading_ || handed_on_ || stepping_ || question_.frame; }  // for what the last gave
     void count_witnesses();
     bool is_collectors(_PyInterpreterFrame* frame);
+    bool is_generators(_PyInterpreterFrame* frame);
 
     // contents.cpp
     void stay_eager(std::string text);
@@ -208,7 +209,8 @@ private:
     Program& program_;
     FlatTable<PyObject*, char> older_;
     std::unordered_set<PyObject*> arguments_, made_codes_;
-    std::unordered_set<PyObject*> gradients_;  // what was read as the .grad of an older tensor
+    std::unordered_set<_PyInterpreterFrame*> generators_;  // that began in the call
+    std::unordered_set<PyObject*> gradients_;              // what was read as the .grad of an older tensor
     std::vector<nanobind::object> held_;
     PyCodeObject* code_of_root_ = nullptr;  // until its frame begins
     _PyInterpreterFrame* root_ = nullptr;

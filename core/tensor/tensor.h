@@ -63,8 +63,10 @@ inline void release(TensorObject* t) { release(static_cast<Object*>(t)); }
 extern TensorObject* living_tensors;
 
 // Makes the C++ part of an object whose memory bind/ has allocated (or `new_tensor_object` has), and takes it down
-// again.
+// again. Before that, and before Python is told of its death, which may record or look at all tensors, it is unlinked:
+// nothing finds it any more.
 void construct(TensorObject* self);
+void unlink(TensorObject* self);
 void destruct(TensorObject* self);
 TensorObject* new_tensor_object();  // exactly Tensor, from the pool, with room for the collector's head before it
 void free_tensor_object(TensorObject* self);

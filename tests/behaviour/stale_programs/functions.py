@@ -114,3 +114,16 @@ def an_attribute_of_a_function(s):
     s.call(f, x)
     del inner.factor
     s.call(f, x)
+
+
+@program
+def what_a_keyword_default_holds(s):
+    def plain(x, *, factors=[2.0], options={"shift": 1.0}):  # noqa: B006
+        return x * factors[0] + options["shift"]
+
+    f, x = s.compile(plain), x3()
+    s.calls(2, f, x)
+    plain.__kwdefaults__["factors"][0] = 6.0
+    s.calls(2, f, x)
+    plain.__kwdefaults__["options"]["shift"] = 3.0
+    s.calls(2, f, x)

@@ -183,3 +183,26 @@ def grad_mode_around_the_call(s):
     with clew.inference_mode():
         s.call(f, x3())
     s.call(f, x3())
+
+
+@program
+def a_trace_function_that_it_sets(s):
+    import sys
+
+    before = sys.gettrace()
+
+    def trace(frame, event, argument):
+        return None
+
+    @s.compile
+    def f(x):
+        sys.settrace(trace)
+        return x * 2
+
+    try:
+        for _ in range(4):
+            s.call(f, x3())
+            s.note(sys.gettrace() is trace)
+            sys.settrace(before)
+    finally:
+        sys.settrace(before)
