@@ -31,12 +31,6 @@ void construct(TensorObject* self) {
     living_tensors = self;
 }
 
-[[gnu::hot]] void unlink(TensorObject* self) {
-    (self->previous ? self->previous->next : living_tensors) = self->next;
-    if (self->next) self->next->previous = self->previous;
-    if (self->storage && self->storage->owner == self) self->storage->owner = nullptr;
-}
-
 [[gnu::hot]] void destruct(TensorObject* self) {
     if (self->extras) destroy(self->extras);
     self->storage.~StorageRef();

@@ -66,7 +66,11 @@ extern TensorObject* living_tensors;
 // again. Before that, and before Python is told of its death, which may record or look at all tensors, it is unlinked:
 // nothing finds it any more.
 void construct(TensorObject* self);
-void unlink(TensorObject* self);
+inline void unlink(TensorObject* self) {
+    (self->previous ? self->previous->next : living_tensors) = self->next;
+    if (self->next) self->next->previous = self->previous;
+    if (self->storage && self->storage->owner == self) self->storage->owner = nullptr;
+}
 void destruct(TensorObject* self);
 TensorObject* new_tensor_object();  // exactly Tensor, from the pool, with room for the collector's head before it
 void free_tensor_object(TensorObject* self);
