@@ -11,19 +11,19 @@ from .values import Plain, x3
 
 
 def ending_with(log):
-    """An object whose finalizer writes to the list."""
+    """A class whose objects' finalizer writes to the list."""
 
     class Ending:
         def __del__(self):
             log.append("died")
 
-    return Ending()
+    return Ending
 
 
 @program
 def a_finalizer_that_the_first_call_sets_off(s):
     log, holder = s.watch([]), Plain()
-    holder.value = ending_with(log)
+    holder.value = ending_with(log)()
 
     @s.compile
     def f(x):
@@ -31,14 +31,14 @@ def a_finalizer_that_the_first_call_sets_off(s):
         return x * 2
 
     s.calls(3, f, x3())
-    holder.value = ending_with(log)
+    holder.value = ending_with(log)()
     s.calls(2, f, x3())
 
 
 @program
 def a_finalizer_of_what_the_collector_finds(s):
     log = s.watch([])
-    one = ending_with(log)
+    one = ending_with(log)()
     one.itself = one
     del one
     f = s.compile(lambda x: x * len([[i] for i in range(3000)]))
@@ -53,15 +53,11 @@ def a_finalizer_of_what_the_collector_finds(s):
 
 @program
 def a_finalizer_of_an_object_that_it_makes(s):
-    log = s.watch([])
-
-    class Ending:
-        def __del__(self):
-            log.append("died")
+    made = ending_with(s.watch([]))
 
     @s.compile
     def f(x):
-        one = Ending()
+        one = made()
         one.itself = one
         return x * 2
 
