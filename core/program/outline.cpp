@@ -144,6 +144,8 @@ EdgeOutline Recorder::outline_edge(const Edge& edge) {
             refuse("gives a graph that ends in a leaf which the call made and dropped: detach the result");
         else if (leaf->has(TensorObject::kOlder))
             return {.input = input_of(Tensor(leaf)), .index = edge.index};
+        else if (leaf->grad_fn || !leaf->has(TensorObject::kRequiresGrad))
+            refuse("gives a graph that ends in a leaf which the call made and then changed: detach the result");
         else
             return {.result = outline_result(Tensor(leaf)), .index = edge.index};
         return {};

@@ -194,3 +194,38 @@ def a_result_whose_graph_is_freed(s):
         s.call((a.sum() + b).backward)
         s.call(b.backward)
         s.call(a.sum().backward)
+
+
+@program
+def a_made_leaf_that_asks_for_a_gradient_after_the_call(s):
+    weight = s.watch(w3())
+
+    @s.compile
+    def f(x):
+        made = x.clone().requires_grad_()
+        y = (made * weight).sum()
+        made.requires_grad_(False)
+        return made, y
+
+    for turn in range(3):
+        made, y = s.call(f, x3() * turn)
+        made.requires_grad_()
+        s.call(y.backward)
+
+
+@program
+def a_made_leaf_that_is_written_after_a_node_has_saved_it(s):
+    weight = s.watch(w3())
+
+    @s.compile
+    def f(x):
+        made = x.clone().requires_grad_()
+        y = (made * made).sum()
+        made.detach_()
+        made.mul_(weight)
+        return made, y
+
+    for turn in range(3):
+        made, y = s.call(f, x3() * turn)
+        s.call(y.backward)
+        s.call(made.sum().backward)
