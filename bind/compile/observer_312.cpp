@@ -14,6 +14,7 @@ namespace clew::bind {
 namespace {
 
 constexpr int kTool = 5;  // sys.monitoring.OPTIMIZER_ID
+constexpr const char* kToolName = "clew.compile";
 constexpr const char* kEvents[] = {"PY_START", "PY_THROW", "INSTRUCTION"};
 
 Tracer* watching = nullptr;
@@ -45,7 +46,7 @@ bool Tracer::others_trace() {
 void Tracer::start() {
     const Timed timed(spent);
     const nb::object monitoring = nb::module_::import_("sys").attr("monitoring");
-    monitoring.attr("use_tool_id")(kTool, "clew.compile");
+    monitoring.attr("use_tool_id")(kTool, kToolName);
     on_ = true;
     watching = this;
     thread_watched = PyThreadState_Get();
@@ -66,6 +67,11 @@ void Tracer::stop() {
     const nb::error_scope raised;  // by the call
     watching = nullptr;
     const nb::object monitoring = nb::module_::import_("sys").attr("monitoring");
+    const nb::object holder = monitoring.attr("get_tool")(kTool);
+    if (holder.is_none())  // the call has freed it, but its events are on
+        monitoring.attr("use_tool_id")(kTool, kToolName);
+    else if (!holder.equal(nb::str(kToolName)))
+        return;
     monitoring.attr("set_events")(kTool, 0);
     for (const char* const name : kEvents)
         monitoring.attr("register_callback")(kTool, monitoring.attr("events").attr(name), nb::none());

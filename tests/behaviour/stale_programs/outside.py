@@ -5,6 +5,7 @@ import io
 import itertools
 import os
 import pathlib
+import sys
 import tempfile
 import time
 import warnings
@@ -115,8 +116,6 @@ def what_it_warns(s):
 
 @program
 def the_frames_that_call(s):
-    import sys
-
     f = s.compile(lambda x: x * len(sys._getframe(0).f_code.co_name) + sys.getrecursionlimit())
     s.calls(2, f, x3())
     before = sys.getrecursionlimit()
@@ -140,7 +139,6 @@ def a_variable_of_a_context(s):
 
 @program
 def an_import_inside(s):
-    import sys
     import types
 
     module = sys.modules["clew_test_settings"] = types.ModuleType("clew_test_settings")
@@ -187,8 +185,6 @@ def grad_mode_around_the_call(s):
 
 @program
 def a_trace_function_that_it_sets(s):
-    import sys
-
     before = sys.gettrace()
 
     def trace(frame, event, argument):
@@ -206,3 +202,25 @@ def a_trace_function_that_it_sets(s):
             sys.settrace(before)
     finally:
         sys.settrace(before)
+
+
+@program
+def the_monitoring_tool_that_watches_is_freed(s):
+    """From CPython 3.12 on."""
+    seen, factor = s.watch([]), [1.0]
+
+    @s.compile
+    def f(x):
+        monitoring = getattr(sys, "monitoring", None)
+        if monitoring and monitoring.get_tool(5):
+            monitoring.free_tool_id(5)
+        seen.append(len(seen))
+        return x * factor[0]
+
+    @s.compile
+    def g(x):
+        return x * factor[0]
+
+    for function in (f, g):
+        for factor[0] in (1.0, 1.0, 1.0, 2.0, 3.0):
+            s.call(function, x3())
