@@ -97,7 +97,7 @@ private:
         if (!to) return nb::none();
         if (!to.node->has(Node::kAccumulate)) return nb::make_tuple(numbers_.at(to.node), to.index);
         TensorObject* const leaf = to.node->outputs()[0].tensor;
-        if (leaf == nullptr) return nb::none();
+        if (leaf == nullptr || !leaf->has(TensorObject::kRequiresGrad)) return nb::none();  // it gets no gradient
         check_plain("freeze", *to.node);
         return nb::make_tuple(nb::steal(wrap(Tensor(leaf))));
     }

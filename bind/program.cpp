@@ -209,6 +209,7 @@ void init_program(nb::module_& module) {
                  return result;
              })
         .def("run", &KeptProgram::run)
+        .def("check", [](KeptProgram& kept) { check_whole(kept.program); })
         .def("steps", &KeptProgram::steps)
         .def("registers", &KeptProgram::registers)
         .def("memories", &KeptProgram::memories)

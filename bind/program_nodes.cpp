@@ -36,7 +36,8 @@ void check_plain(const char* op, const Node& node) {
                     "is an autograd.Function, whose backward is Python; leave what it leads to without a name");
     if (node.extras == nullptr) return;
     const NodeExtras& extras = *node.extras;
-    if (!extras.tensor_hooks.empty() || !extras.pre_hooks.empty() || !extras.post_hooks.empty())
+    if (!extras.tensor_hooks.empty() || !extras.pre_hooks.empty() || !extras.post_hooks.empty() ||
+        !extras.accumulate_hooks.empty())
         refuse_node(op, node, "has hooks, which are Python; remove them before");
     if (extras.retains_grad)
         refuse_node(op, node, "keeps the gradient of its result (retain_grad), which a file can't say yet");

@@ -202,23 +202,28 @@ void check_can_replay(const Program& program) {
              backward_serial() ? "in a backward, as in a hook" : "under allow_mutation_on_saved_tensors()");
 }
 
-void replay_now(Program& program, int target) {
+void check_block(const Program& program) {
     check_can_replay(program);
+    if (program.once.empty()) return;
+    Step at;
+    at.code = program.once[0].code;
+    at.instruction = program.once[0].instruction;
+    throw ReplayFailed(program.once[0].text, &at);
+}
+
+void replay_now(Program& program, int target) {
+    target < 0 ? check_block(program) : check_can_replay(program);
     Slice& slice = slice_of(program, target);
-    if (target < 0 && !program.once.empty()) {
-        Step at;
-        at.code = program.once[0].code;
-        at.instruction = program.once[0].instruction;
-        throw ReplayFailed(program.once[0].text, &at);
-    }
     for (const int i : slice.living) check_unchanged(program, i, i == target);
     Replay(program, slice, true).go();
 }
 
 // All that a program from a file may fail with is one kind of error.
-void replay_loaded(Program& program, int target) {
+template <class Work>
+void with_errors_of(const Program& program, const Work& work) {
+    if (!program.loaded) return work();
     try {
-        replay_now(program, target);
+        work();
     } catch (ReplayFailed& failed) {
         failed.of_file = true;
         throw;
@@ -232,7 +237,11 @@ void replay_loaded(Program& program, int target) {
 }  // namespace
 
 void replay(Program& program, int target) {
-    program.loaded ? replay_loaded(program, target) : replay_now(program, target);
+    with_errors_of(program, [&] { replay_now(program, target); });
+}
+
+void check_whole(Program& program) {
+    with_errors_of(program, [&] { check_block(program); });
 }
 
 std::vector<Tensor> replay_call(Program& program, std::vector<ReadNumber>& numbers) {

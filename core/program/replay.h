@@ -13,6 +13,8 @@ namespace clew {
 
 // Of the value of a living tensor, or (-1) of the whole program.
 void replay(Program& program, int target);
+// Fails where the whole program would whatever its inputs are: for who runs it elsewhere.
+void check_whole(Program& program);
 
 // A compiled call: what it gives, and the numbers at reads that are followed, in order. The inputs that are bound hold
 // the arguments.

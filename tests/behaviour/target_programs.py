@@ -37,6 +37,8 @@ class Case:
 
 
 X = real(3, 4)
+NOT_FINITE = np.array([np.nan, np.inf, -np.inf, 0.0, -2.5, 3.0])
+BOUNDS = np.array([-1.0, 0.0, np.nan, np.nan, np.inf, -np.inf])
 INDEX = np.array([2, 0, 2])
 UNARY_REAL = (
     *("exp", "exp2", "expm1", "sin", "cos", "atan", "sinh", "cosh", "tanh", "sigmoid", "erf", "erfc", "asinh"),
@@ -273,4 +275,22 @@ LAYERS = {
     ),
 }
 
-CASES = {**ELEMENTWISE, **SHAPES, **REDUCTIONS, **PRODUCTS, **INDEXING, **LAYERS}
+# Their gradients come from the recorded backward; what jax.grad makes of the values is JAX's own.
+NOT_NUMBERS = {
+    f"{name}, not finite": Case(function, (NOT_FINITE,), 1e-7, stops=True)
+    for name, function in {
+        **{name: _functional(name) for name in ("softplus", "mish", "logsigmoid")},
+        "sign": lambda t, x: t.sign(x) * x.nan_to_num(),
+        "abs": _method("abs"),
+        "quotient": lambda t, x: t.floor_divide(x.detach(), t.tensor(float("inf"), dtype=x.dtype)) + x,
+        "clamp": lambda t, x: x.clamp(min=t.tensor(BOUNDS.tolist(), dtype=x.dtype)).detach() + x.nan_to_num(),
+    }.items()
+}
+
+# PyTorch's gradient at NaN depends on where in the array it is.
+NOT_NUMBERS |= {
+    f"{name}, infinite": Case(_functional(name), (NOT_FINITE[1:],), 1e-7, stops=True)
+    for name in ("relu6", "hardtanh", "hardsigmoid", "hardswish")
+}
+
+CASES = {**ELEMENTWISE, **NOT_NUMBERS, **SHAPES, **REDUCTIONS, **PRODUCTS, **INDEXING, **LAYERS}

@@ -154,19 +154,37 @@ def hooked(x):
     return y
 
 
+def hooked_leaf(x):
+    x.register_post_accumulate_grad_hook(lambda leaf: None)
+    return x * 2
+
+
 @pytest.mark.parametrize(
     ("compute", "error", "match"),
     [
         (Triple.apply, NotImplementedError, "TripleBackward is an autograd.Function.*test_6_10"),
         (hooked, NotImplementedError, "MulBackward0 has hooks.*test_6_10"),
+        (hooked_leaf, NotImplementedError, "AccumulateGrad has hooks"),
         (lambda x: x.detach(), RuntimeError, "with a history"),
     ],
 )
 def test_what_cannot_be_frozen(path, compute, error, match):
-    y = compute(clew.ones(2, requires_grad=True)).sum()
+    leaf = clew.ones(2, requires_grad=True)
+    y = compute(leaf).sum()
     with pytest.raises(error, match=match):
         clew.graph.freeze(y, path)
     assert not list(path.parent.iterdir())
+
+
+def test_a_leaf_that_no_longer_asks_gets_no_gradient(path):
+    w, b = clew.tensor([1.0, 2.0], requires_grad=True), clew.tensor([3.0, 4.0], requires_grad=True)
+    y = (w * b).sum()
+    b.requires_grad_(False)
+    clew.graph.freeze(y, path, names={"w": w})
+    thawed = clew.graph.thaw(path)
+    thawed.backward()
+    assert list(clew.graph.leaves(thawed)) == ["w"]
+    numpy.testing.assert_array_equal(clew.graph.leaves(thawed)["w"].grad.numpy(), [3, 4])
 
 
 def test_a_freed_graph_is_refused(path):

@@ -5,6 +5,7 @@ import subprocess
 
 import numpy as np
 import pytest
+import torch
 from behaviour_support import line_here
 from sklearn.datasets import load_digits
 from target_programs import CASES
@@ -202,7 +203,7 @@ def test_inputs_that_are_views(tmp_path):
         part = y[1:]
         z = turned.sum(0)
         base.add_(1)
-    program.name(column=column, base=base, y=y, z=z, part=part)
+    program.name(column=column, y=y, z=z, part=part)
     compiled = CompiledProgram(program, tmp_path)  # base is 1, 2, 3, ... by now
     compiled["column"][...] = [5, 6, 7]
     compiled.call("run")
@@ -210,7 +211,142 @@ def test_inputs_that_are_views(tmp_path):
     np.testing.assert_array_equal(compiled["part"], [12, 14])
     np.testing.assert_array_equal(compiled["column"], [6, 7, 8])
     np.testing.assert_array_equal(compiled["z"], [13, 26, 39])
-    np.testing.assert_array_equal(compiled["base"], [[2, 6, 4, 5], [6, 7, 8, 9], [10, 8, 12, 13]])
+    compiled.call("run")
+    np.testing.assert_array_equal(compiled["z"], [17, 30, 43])  # base was written, and column with it
+    np.testing.assert_array_equal(compiled["y"], [12, 14, 16])
+
+
+@pytest.mark.parametrize("name", ["relu6", "hardtanh", "hardsigmoid", "hardswish"])
+def test_the_gradient_at_nan_is_nan(name, tmp_path):
+    x = clew.full((3,), float("nan"), requires_grad=True)
+    with clew.keep_graph() as program:
+        getattr(clew.nn.functional, name)(x).sum().backward()
+    program.name(gradient=x.grad)
+    compiled = CompiledProgram(program, tmp_path)
+    compiled.call("run")
+    assert np.isnan(compiled["gradient"]).all()
+    assert x.grad.isnan().all()
+
+
+def layouts():
+    x = clew.arange(1.0, 7)
+    return {
+        "transposed": x.reshape(2, 3).t(),
+        "every second": x[::2],
+        "with others": x[1:4],
+        "expanded": x[:3].reshape(3, 1).expand(3, 2),
+        "channels last": x.reshape(1, 2, 3, 1).permute(0, 3, 1, 2),
+    }
+
+
+@pytest.mark.parametrize("name", layouts())
+def test_inputs_that_are_only_read_and_not_contiguous(name, tmp_path):
+    x = layouts()[name]
+    with clew.keep_graph() as program:
+        y = x * 2
+    program.name(x=x, y=y)
+    compiled = CompiledProgram(program, tmp_path)
+    compiled["x"][...] = 5
+    compiled.call("run")
+    np.testing.assert_array_equal(compiled["y"], np.full(tuple(x.shape), 10.0))
+
+
+def test_parts_of_one_buffer(tmp_path):
+    buffer = clew.arange(6.0)
+    x, y = buffer[:3], buffer[3:]
+    with clew.keep_graph() as program:
+        z = x * y
+    program.name(x=x, y=y, z=z)
+    compiled = CompiledProgram(program, tmp_path)
+    compiled["x"][...], compiled["y"][...] = [1, 2, 3], [4, 5, 6]
+    compiled.call("run")
+    np.testing.assert_array_equal(compiled["z"], [4, 10, 18])
+
+
+def test_named_inputs_that_share_elements_are_refused(tmp_path):
+    base = clew.arange(5.0)
+    for other in (base[1:4], base):
+        with clew.keep_graph() as program:
+            y = base.sum() + other.sum()
+        program.name(base=base, other=other, y=y)
+        message = "expected named inputs with elements of their own, got 'base' and 'other', which share memory"
+        with pytest.raises(ValueError, match=f"to_c: {message}"):
+            program.to_c(tmp_path)
+        with pytest.raises(ValueError, match=f"to_jax: {message}"):
+            program.to_jax()
+
+
+def test_a_block_that_run_refuses_is_refused(tmp_path):
+    w = clew.ones(2, requires_grad=True)
+    optimizer = clew.optim.SGD([w], 0.1, momentum=0.9)
+    with clew.keep_graph() as first_step:
+        (w * w).sum().backward()
+        optimizer.step()
+    with pytest.raises(clew.ReplayError, match="makes its state in this step"):
+        first_step.to_c(tmp_path)
+    with pytest.raises(RuntimeError, match="failed"), clew.keep_graph() as failed:
+        raise RuntimeError("failed")
+    with pytest.raises(RuntimeError, match="expected a block that has ended; it is under way or failed"):
+        failed.to_c(tmp_path)
+    assert not any(tmp_path.iterdir())
+
+
+def test_an_input_of_another_layout_is_refused(tmp_path):
+    x = clew.arange(6.0).reshape(2, 3)
+    with clew.keep_graph() as program:
+        y = x.sum()
+    program.name(x=x, y=y)
+    before = x.data
+    for other in (before.double(), before.t().contiguous().t(), before[:1]):
+        x.data = other
+        with pytest.raises(ValueError, match=r"to_c: expected 'x' as in the recorded run, of shape \(2, 3\)"):
+            program.to_c(tmp_path)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "int64"])
+def test_integers_wrap_around(dtype, tmp_path):
+    """As they do in PyTorch, and with no overflow that C does not define."""
+    top = torch.iinfo(getattr(torch, dtype)).max
+    values = [[top, 3], [top - 1, top]]
+    x, t = (m.tensor(values, dtype=getattr(m, dtype)) for m in (clew, torch))
+
+    def results(m, x):
+        index = m.tensor([0, 0])
+        return {
+            "sum": x.sum(dtype=x.dtype),
+            "prod": x.prod(dtype=x.dtype),
+            "cumsum": x.cumsum(1, dtype=x.dtype),
+            "product": x @ x,
+            "added": m.zeros(2, 2, dtype=x.dtype).index_add(0, index, x),
+            "quotient": x // -3,
+            "remainder": x % -3,
+            "rest": m.fmod(x, -3),
+            "any": x.any(),
+        }
+
+    with clew.keep_graph() as program:
+        made = results(clew, x)
+    program.name(x=x, **made)
+    compiled = CompiledProgram(program, tmp_path, "-fsanitize=undefined", "-fno-sanitize-recover=all")
+    compiled.call("run")
+    for name, one in results(torch, t).items():
+        np.testing.assert_array_equal(compiled[name], one.numpy(), err_msg=name)
+
+
+def test_integers_divided_by_zero_and_by_minus_one(tmp_path):
+    x = clew.tensor([-(2**31), 7], dtype=clew.int32)
+    y = clew.tensor([-1, 2], dtype=clew.int32)
+    with clew.keep_graph() as program:
+        quotient, rest = x // y, x % y
+    program.name(x=x, y=y, quotient=quotient, rest=rest)
+    compiled = CompiledProgram(program, tmp_path, "-fsanitize=undefined", "-fno-sanitize-recover=all")
+    compiled.call("run")
+    assert not compiled.error
+    np.testing.assert_array_equal(compiled["rest"], [0, 1])
+    assert compiled["quotient"].tolist() == [-(2**31), 3]
+    compiled["y"][1] = 0
+    compiled.call("run")
+    assert compiled.error == "an integer is divided by 0"
 
 
 def test_an_index_out_of_range_is_told(tmp_path):

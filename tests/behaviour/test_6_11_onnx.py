@@ -101,3 +101,21 @@ def test_a_name_that_a_new_value_takes():
     program.name(x=x, x_next=y)
     with pytest.raises(ValueError, match="'x_next' is the new value of 'x'"):
         program.to_onnx("/nowhere/at/all")
+
+
+@pytest.mark.parametrize(
+    ("compute", "said"),
+    [
+        (lambda x: -x, "neg of uint8, which ONNX's Neg does not take"),
+        (lambda x: x.to(clew.int16) @ x.to(clew.int16), "mm of int16, which ONNX's ReduceSum does not take"),
+        (lambda x: x.to(clew.int16).amax(0), "amax of int16, which ONNX's ReduceMax does not take"),
+    ],
+)
+def test_dtypes_that_onnx_lacks_are_named_with_their_line(compute, said, tmp_path):
+    x = clew.ones(2, 2, dtype=clew.uint8)
+    with clew.keep_graph() as program:
+        y = compute(x)
+    program.name(x=x, y=y)
+    with pytest.raises(NotImplementedError, match=rf"to_onnx: can't express {said} \(at test_6_11_onnx.py:"):
+        program.to_onnx(tmp_path / "model.onnx")
+    assert not (tmp_path / "model.onnx").exists()

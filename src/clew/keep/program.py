@@ -91,12 +91,14 @@ class Program:
 
         Raises:
             TypeError: something is no tensor.
-            ValueError: the name is taken by another tensor, or the program neither reads nor makes the tensor (the
-                variable has been bound to another one since).
+            ValueError: the name is empty, or taken by another tensor, or the program neither reads nor makes the tensor
+                (the variable has been bound to another one since).
         """
         for name, tensor in tensors.items():
             if not isinstance(tensor, Tensor):
                 raise TypeError(f"name: expected a tensor for {name!r}, got {type(tensor).__name__}")
+            if not name:
+                raise ValueError("name: expected names of at least one letter, got ''; take another name")
             if self._core.register_of(tensor) < 0:
                 raise ValueError(
                     f"name: expected a tensor that the program reads or makes for {name!r}, got another one; "
@@ -161,7 +163,8 @@ class Program:
         Raises:
             NotImplementedError: operations that C can't express, with their lines. Nothing is written.
             ValueError: a name is no name in C, or the same there as another one, or of a tensor that the program
-                neither reads nor makes.
+                neither reads nor makes; two named inputs share memory; or an input has another shape, strides or dtype.
+            ReplayError: a part of the block is done once only, as an optimizer's first step.
             FileExistsError: `program.c` or `program.h` is there, and not as `to_c` wrote it. Nothing is written.
 
         Example:
@@ -208,7 +211,9 @@ class Program:
 
         Raises:
             NotImplementedError: operations that JAX can't express here, with their lines.
-            ValueError: a name is of a tensor that the program neither reads nor makes.
+            ValueError: a name is of a tensor that the program neither reads nor makes; two named inputs share memory;
+                or an input has another shape, strides or dtype.
+            ReplayError: a part of the block is done once only, as an optimizer's first step.
             ImportError: the package jax is missing.
 
         Example:
@@ -234,7 +239,9 @@ class Program:
 
         Raises:
             NotImplementedError: operations that ONNX can't express, with their lines. Nothing is written.
-            ValueError: a name is of a tensor that the program neither reads nor makes, or taken by a new value.
+            ValueError: a name is of a tensor that the program neither reads nor makes, or taken by a new value; two
+                named inputs share memory; or an input has another shape, strides or dtype.
+            ReplayError: a part of the block is done once only, as an optimizer's first step.
             ImportError: the package onnx is missing.
 
         Example:

@@ -15,6 +15,8 @@ from .layout import Memory, Operand
 from .scalar import FLOATS, INTEGERS, Expr, Number
 
 TYPES = {"bool": "bool", "float32": "float", "float64": "double"} | {name: f"{name}_t" for name in INTEGERS}
+WRAPPING = ("int32", "int64")
+"""Integers whose arithmetic must not overflow in C; smaller ones are computed as int."""
 BLOCK = 64
 """Sums of floats are made of sums of as many, so that their error grows with the number of blocks only."""
 
@@ -96,7 +98,7 @@ def _reduction(kernel: Kernel, body: _Body) -> list[str]:
     """The loops along the axes, and what is made of them."""
     dtype, last = kernel.out.dtype, kernel.axes[-1]
     size = kernel.shape[last]
-    kind = TYPES[dtype]
+    kind = accumulator(kernel)
     inner, axes = body.combine("total"), [(axis, kernel.shape[axis]) for axis in kernel.axes]
     if kernel.combine == "sum" and dtype in FLOATS and (size > BLOCK or len(axes) > 1):
         row = [f"for (long i{last} = 0; i{last} < {size}; ++i{last}) {{"]
@@ -107,7 +109,14 @@ def _reduction(kernel: Kernel, body: _Body) -> list[str]:
             inner = [f"for (long b = 0; b < {size}; b += {BLOCK}) {{", *(INDENT + line for line in inner), "}"]
         axes = axes[:-1]
     lines = [f"{kind} total = {literal(kernel.start, dtype)};", *_nest(axes, inner)]
-    return [*lines, f"{body.element(kernel.out)} = total;"]
+    total = "total" if kind == TYPES[dtype] else f"({TYPES[dtype]})total"
+    return [*lines, f"{body.element(kernel.out)} = {total};"]
+
+
+def accumulator(kernel: Kernel) -> str:
+    """The type of what a reduction has so far: sums and products of integers wrap around, which signed ones may not."""
+    kind = TYPES[kernel.out.dtype]
+    return f"u{kind}" if kernel.combine in ("sum", "prod") and kernel.out.dtype in WRAPPING else kind
 
 
 class _Body:
@@ -127,12 +136,17 @@ class _Body:
 
     def store(self) -> list[str]:
         lines, value = self._computed()
-        sign = "+=" if self.kernel.combine == "add" else "="
-        return [*lines, f"{self.element(self.kernel.out)} {sign} {value};"]
+        place, dtype = self.element(self.kernel.out), self.kernel.out.dtype
+        if self.kernel.combine != "add":
+            return [*lines, f"{place} = {value};"]
+        if dtype in WRAPPING:
+            return [*lines, f"{place} = ({TYPES[dtype]})((u{TYPES[dtype]}){place} + (u{TYPES[dtype]})({value}));"]
+        return [*lines, f"{place} += {value};"]
 
     def combine(self, into: str) -> list[str]:
         lines, value = self._computed()
         if self.kernel.combine in ("sum", "prod"):
+            value = f"({accumulator(self.kernel)})({value})" if self.kernel.out.dtype in WRAPPING else value
             return [*lines, f"{into} {'+' if self.kernel.combine == 'sum' else '*'}= {value};"]
         dtype = self.kernel.out.dtype
         better = f"x {'>' if self.kernel.combine == 'max' else '<'} {into}" + (" || x != x" if dtype in FLOATS else "")
@@ -169,7 +183,7 @@ class _Body:
             return f"({TYPES[expr.dtype]}){args[0]}"
         dtype = expr.args[-1].dtype
         template = FUNCTIONS[expr.op].c
-        if dtype in ("int32", "int64") and FUNCTIONS[expr.op].wraps:
+        if dtype in WRAPPING and FUNCTIONS[expr.op].wraps:
             args = [f"(u{TYPES[dtype]}){arg}" for arg in args]
             return f"({TYPES[dtype]})({template.format(*args)})"
         text = template.format(*args, f="f" if dtype == "float32" else "")

@@ -23,7 +23,7 @@ void program_backward(void); /* from the first to the last step of a backward */
 void program_step(void);     /* what comes after: the optimizer's steps */
 void program_run(void);      /* all three */
 
-/* What went wrong, such as an index out of range; NULL: nothing. Values are of no use then. */
+/* What went wrong: an index out of range, an integer divided by 0. NULL: nothing. Values are of no use then. */
 extern const char *program_error;
 
 #ifdef __cplusplus
@@ -52,7 +52,7 @@ const char *program_error = NULL;
 
 /* Values that live for a part of a run share these. */
 {arenas}
-{index}
+{helpers}
 void program_forward(void)
 {{
 {forward}
@@ -83,6 +83,23 @@ static long in_range(int64_t index, long size, int wraps)
     if (index >= 0 && index < size) return (long)index;
     program_error = "an index is out of range";
     return 0;
+}
+"""
+
+QUOTIENT = """
+static int64_t quotient(int64_t a, int64_t b)
+{
+    if (b != 0) return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
+    program_error = "an integer is divided by 0";
+    return 0;
+}
+"""
+
+REST = """
+static int64_t rest(int64_t a, int64_t b)
+{
+    const int64_t whole = quotient(a, b);
+    return b == 0 ? 0 : (int64_t)((uint64_t)a - (uint64_t)whole * (uint64_t)b);
 }
 """
 

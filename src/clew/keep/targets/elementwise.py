@@ -24,17 +24,23 @@ def sigmoid(x: Expr) -> Expr:
 
 def softplus(x: Expr) -> Expr:
     """log(1 + exp(x)), where exp(x) would overflow, too."""
-    return greater_of(x, x * 0) + call("log1p", call("exp", -call("abs", x)))
+    return greater_of(x, constant(0, x.dtype)) + call("log1p", call("exp", -call("abs", x)))
 
 
 def sign(x: Expr) -> Expr:
-    return where(is_nan(x), x, (x > 0).cast(x.dtype) - (x < 0).cast(x.dtype))
+    """0 of NaN, as in eager runs."""
+    return (x > 0).cast(x.dtype) - (x < 0).cast(x.dtype)
 
 
 def clamp(x: Expr, low: Expr | Number | None = None, high: Expr | Number | None = None) -> Expr:
+    """A bound that is NaN is the result."""
     if low is not None:
-        x = where(x < low, low, x)
-    return x if high is None else where(x > high, high, x)
+        x = where((x < low) | _is_nan(low), low, x)
+    return x if high is None else where((x > high) | _is_nan(high), high, x)
+
+
+def _is_nan(bound: Expr | Number) -> Expr:
+    return is_nan(bound) if isinstance(bound, Expr) else constant(math.isnan(bound), "bool")
 
 
 def power(x: Expr, exponent: Expr | Number) -> Expr:
@@ -73,7 +79,9 @@ def floor_divide(x: Expr, y: Expr) -> Expr:
         quotient = call("int_div", x, y)
         rest = x - quotient * y
         return where(rest.differs(0) & ((rest < 0) ^ (y < 0)), quotient - 1, quotient)
-    quotient = (x - remainder(x, y)) / y
+    rest = call("fmod", x, y)
+    quotient = (x - rest) / y
+    quotient = where(rest.differs(0) & ((rest < 0) ^ (y < 0)), quotient - 1, quotient)
     nearest = call("floor", quotient)
     return where(y.equals(0), x / y, where(quotient - nearest > 0.5, nearest + 1, nearest))
 
@@ -152,6 +160,11 @@ def absolute(x: Expr) -> Expr:
     return call("abs", x) if x.dtype in FLOATS else where(x < 0, -x, x)
 
 
+def _or_nan(x: Expr, value: Expr) -> Expr:
+    """`value`, but NaN where x is."""
+    return where(is_nan(x), x, value)
+
+
 def _scaled(x: Expr, alpha: Number) -> Expr:
     return x * alpha
 
@@ -215,11 +228,11 @@ ARITHMETIC: dict[str, Formula] = {
     "threshold": lambda x, threshold, value: where(x <= threshold, value, x),
     "_threshold_backward": lambda g, x, threshold: where(x <= threshold, 0, g),
     "hardtanh": lambda x, min_val=-1, max_val=1: clamp(x, min_val, max_val),
-    "_hardtanh_backward": lambda g, x, min_val, max_val: where((x > min_val) & (x < max_val), g, 0),
+    "_hardtanh_backward": lambda g, x, min_val, max_val: _or_nan(x, where((x > min_val) & (x < max_val), g, 0)),
     "hardsigmoid": lambda x: clamp(x + 3, 0, 6) / 6,
-    "_hardsigmoid_backward": lambda g, x: where((x > -3) & (x < 3), g / 6, 0),
+    "_hardsigmoid_backward": lambda g, x: _or_nan(x, where((x > -3) & (x < 3), g / 6, 0)),
     "hardswish": lambda x: x * clamp(x + 3, 0, 6) / 6,
-    "_hardswish_backward": lambda g, x: where(x <= -3, 0, where(x < 3, g * (x / 3 + 0.5), g)),
+    "_hardswish_backward": lambda g, x: _or_nan(x, where(x <= -3, 0, where(x < 3, g * (x / 3 + 0.5), g))),
     "_prelu_kernel": lambda x, weight: where(x > 0, x, x * weight),
     "leaky_relu": lambda x, negative_slope=0.01: where(x > 0, x, x * negative_slope),
     "_leaky_relu_backward": lambda g, x, negative_slope: where(x > 0, g, g * negative_slope),

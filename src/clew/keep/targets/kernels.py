@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from .layout import Memory, Operand, broadcast, row_major
-from .scalar import Expr, Number, constant, greatest, is_nan, least, where
+from .scalar import Expr, Number, constant, greatest, is_nan, least, where, wrapped
 
 Formula = Callable[..., Expr | Number]
 
@@ -129,7 +129,7 @@ class Builder:
         value = formula(*arguments)
         if not isinstance(value, Expr):
             value = constant(value, out.dtype)
-        value, spread = _of_used(value.cast(out.dtype), spread)
+        value, spread = _of_used(wrapped(value.cast(out.dtype)), spread)
         kernel = Kernel(target, shape, spread, value, combine, axes, self.origin)
         if combine != "add" and any(_overlaps(operand, target, bool(axes)) for operand in spread):
             # It reads what it has written, or will write: through other memory.

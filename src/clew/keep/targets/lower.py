@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy
+from numpy.lib.stride_tricks import as_strided
+
 from ..._core import Tensor
 from ..values import public_name
 from . import adaptive, attention, indexing, layers, matrix, reductions, training, windows  # noqa: F401  (they fill the table)
@@ -42,7 +45,7 @@ class Lowered:
     kernels: list[Kernel]
     named: list[Named]
     kept: list[Memory]
-    """Memories from before the block that the program writes: state, for its next run."""
+    """Memories from before the block that the program writes, its named inputs included: state, for its next run."""
 
     def memories(self) -> list[Memory]:
         """All that anything uses, in the order of use."""
@@ -56,8 +59,11 @@ def lower(program: Program, method: str) -> Lowered:
     """
     Raises:
         NotImplementedError: names each operation that can't be lowered, with its line.
-        ValueError: a name is of a tensor that the program neither reads nor makes.
+        ValueError: a name is of a tensor that the program neither reads nor makes, or two inputs that share memory.
+        ReplayError: a part of the block is done once only (an optimizer's first step).
+        RuntimeError: the block is under way, or failed.
     """
+    program._core.check()
     return _Lowering(program, method).run()
 
 
@@ -124,11 +130,7 @@ class _Lowering:
             present = tensor.grad if grad_of else tensor
             if memory is None or memory.values is not None or present is None:
                 continue
-            if tuple(present.shape) != tuple(self.registers[reg][1]) or present.stride() != self.layouts[reg][0]:
-                raise ValueError(
-                    f"{self.method}: expected an input of the shape and strides of the recorded run, "
-                    f"{tuple(self.registers[reg][1])}, got {tuple(present.shape)}"
-                )
+            self._check_layout(reg, present, tensor, grad_of)
             start = present.storage_offset() + self.starts[self.registers[reg][0]] - self.layouts[reg][1]
             flat = present.detach().as_strided((memory.size,), (1,), start)
             memory.values = flat.numpy().copy()
@@ -136,6 +138,17 @@ class _Lowering:
             memory = memories[self.registers[reg][0]]
             if memory is not None and value.dim() == 0:
                 memory.number = value.item()
+
+    def _check_layout(self, reg: int, present: Tensor, tensor: Tensor, grad_of: bool) -> None:
+        then = (tuple(self.registers[reg][1]), tuple(self.layouts[reg][0]), self.registers[reg][2])
+        now = (tuple(present.shape), present.stride(), str(present.dtype).rpartition(".")[2])
+        if then != now:
+            name = next((repr(name) for name, one in self.names.items() if one is tensor), "an input without a name")
+            said = [f"shape {shape}, strides {strides} and dtype {dtype}" for shape, strides, dtype in (then, now)]
+            raise ValueError(
+                f"{self.method}: expected {'the .grad of ' * grad_of}{name} as in the recorded run, of {said[0]}, got "
+                f"{said[1]}; set it back, or run the block again"
+            )
 
     def _operand(self, reg: int) -> Operand | None:
         if reg < 0:
@@ -264,10 +277,12 @@ class _Lowering:
         inputs = {reg for reg, *_ in self.core.inputs()}
         before, after, result = Builder(), Builder(), []
         taken: set[Memory] = set()
+        writers = set(self.written)
+        self._check_apart([(name, self._operand(reg)) for name, _, reg in named if reg in inputs])
         for name, tensor, reg in named:
             operand = self._operand(reg)
             assert operand is not None
-            is_input, writes = reg in inputs, operand.memory in self.written
+            is_input, writes = reg in inputs, operand.memory in writers
             memory = operand.memory
             if not operand.is_whole() or memory in taken or (memory.values is not None and not is_input):
                 memory = Memory(operand.dtype, operand.numel)
@@ -275,6 +290,7 @@ class _Lowering:
                 if is_input:
                     before.origin = Origin("copy", name, "forward")
                     before.copy(operand, copy)
+                    self.written.add(operand.memory)
                 if writes or not is_input:
                     after.origin = Origin("copy", name, self._part_of_last_write(operand.memory))
                     after.copy(copy, operand)
@@ -291,6 +307,22 @@ class _Lowering:
             if memory is not None and memory in self.written and memory.values is not None
         ]
         return Lowered(_needed(ordered, {*state, *taken}), result, state)
+
+    def _check_apart(self, inputs: list[tuple[str, Operand | None]]) -> None:
+        """Each input can be set without changing another one."""
+        owners: dict[Memory, numpy.ndarray[Any, Any]] = {}
+        for place, (name, operand) in enumerate(inputs):
+            if operand is None or operand.numel == 0:
+                continue
+            here = owners.setdefault(operand.memory, numpy.full(operand.memory.size, -1))
+            step = here.itemsize
+            seen = as_strided(here[operand.offset :], operand.shape, [stride * step for stride in operand.strides])
+            if (other := seen.max()) >= 0:
+                raise ValueError(
+                    f"{self.method}: expected named inputs with elements of their own, got {inputs[other][0]!r} and "
+                    f"{name!r}, which share memory; name one of them only"
+                )
+            seen[...] = place
 
 
 def _needed(kernels: list[Kernel], live: set[Memory]) -> list[Kernel]:

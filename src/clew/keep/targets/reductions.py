@@ -48,7 +48,7 @@ def _extreme(k: Builder, step: Call) -> None:
 
 @lowers("any", "all")
 def _logical(k: Builder, step: Call) -> None:
-    over_axes(k, step, "max" if step.op == "any" else "min", same)
+    over_axes(k, step, "max" if step.op == "any" else "min", lambda x: x.cast("bool"))
 
 
 @lowers("count_nonzero")

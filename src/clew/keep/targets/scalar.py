@@ -133,7 +133,15 @@ def greatest(dtype: str) -> Number:
 
 
 def _lift(other: Expr | Number, dtype: str) -> Expr:
-    return other.cast(dtype) if isinstance(other, Expr) else constant(other, dtype)
+    return wrapped(other.cast(dtype) if isinstance(other, Expr) else constant(other, dtype))
+
+
+def wrapped(x: Expr) -> Expr:
+    """An integer constant as its dtype holds it: -3 of uint8 is 253. What is compared stays as it is."""
+    if x.op != "constant" or x.dtype not in INTEGERS:
+        return x
+    low, high = least(x.dtype), greatest(x.dtype)
+    return x if low <= x.value <= high else constant((x.value - low) % (high - low + 1) + low, x.dtype)
 
 
 def _binary(name: str, left: Expr, right: Expr | Number) -> Expr:
@@ -142,13 +150,14 @@ def _binary(name: str, left: Expr, right: Expr | Number) -> Expr:
         dtype = right.dtype
     if dtype == "bool":
         name = {"add": "or", "mul": "and"}.get(name, name)
-    return Expr(name, (left.cast(dtype), _lift(right, dtype)), dtype)
+    return Expr(name, (_lift(left, dtype), _lift(right, dtype)), dtype)
 
 
 def _compare(name: str, *args: Expr | Number) -> Expr:
-    made = call(name, *args)
-    known = None if name == "not" else _outcome(name, *made.args)
-    return Expr(name, made.args, "bool") if known is None else constant(known, "bool")
+    dtype = next(arg.dtype for arg in args if isinstance(arg, Expr))
+    lifted = tuple(arg.cast(dtype) if isinstance(arg, Expr) else constant(arg, dtype) for arg in args)
+    known = None if name == "not" else _outcome(name, *lifted)
+    return Expr(name, lifted, "bool") if known is None else constant(known, "bool")
 
 
 def _outcome(name: str, x: Expr, y: Expr) -> bool | None:

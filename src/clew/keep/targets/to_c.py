@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy
 
 from .c_kernels import INDENT, TYPES, literal, loops
-from .c_texts import EXAMPLES, FAILED, HEADER, INDEX, MAIN, MAKEFILE, RESERVED, SOURCE
+from .c_texts import EXAMPLES, FAILED, HEADER, INDEX, MAIN, MAKEFILE, QUOTIENT, RESERVED, REST, SOURCE
 from .layout import Memory
 from .lower import PARTS, Lowered, Named, lower
 from .schedule import plan
@@ -125,7 +126,8 @@ class _Source:
     def files(self) -> tuple[dict[str, str], Sizes]:
         sizes = Sizes(_bytes(self.named), _bytes(self.state), self._arena_bytes(), _bytes(self.constants))
         parts = {part: self._part(part) for part in PARTS}
-        picks = any("in_range(" in line for lines in parts.values() for line in lines)
+        code = "\n".join(line for lines in parts.values() for line in lines)
+        helpers = {INDEX: "in_range", QUOTIENT: "quotient|rest", REST: "rest"}
         arenas = [f"static {TYPES[dtype]} arena_{dtype}[{size}];" for dtype, size in self.plan.sizes.items()]
         source = SOURCE.format(
             sizes=sizes,
@@ -133,7 +135,7 @@ class _Source:
             state="\n".join(self._definition(one, "static ") for one in self.state),
             constants="\n".join(self._definition(one, "static const ") for one in self.constants),
             arenas="\n".join(arenas),
-            index=INDEX if picks else "",
+            helpers="".join(text for text, names in helpers.items() if re.search(rf"\b({names})\(", code)),
             **{part: "\n".join(INDENT + line for line in lines) for part, lines in parts.items()},
         )
         header = HEADER.format(sizes=sizes, tensors="\n".join(map(self._declaration, self.lowered.named)))

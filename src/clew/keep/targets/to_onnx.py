@@ -122,7 +122,14 @@ class _Onnx:
             arguments = [Expr("given", (), dtype, arg) for arg in args]
             return self._composed(operator(*arguments), {})
         options: dict[str, Any] = {"fmod": 1} if operator == "Mod" else {}
+        if operator != "Where":
+            self._check_type(operator, dtype)
         return self.node(operator, args, **options)
+
+    def _check_type(self, operator: str, dtype: str) -> None:
+        kind = self.onnx.TensorProto.DataType.Name(self.onnx.helper.np_dtype_to_tensor_dtype(numpy.dtype(dtype)))
+        if f"tensor({kind.lower()})" not in self.onnx.defs.get_schema(operator, OPSET).inputs[0].types:
+            raise Unsupported(f"of {dtype}, which ONNX's {operator} does not take")
 
     def _composed(self, expr: Expr, known: dict[int, str]) -> str:
         """Of what ONNX has, for functions that it lacks."""
@@ -156,6 +163,7 @@ class _Onnx:
     def reduce(self, x: str, combine: str, axes: tuple[int, ...], dtype: str) -> str:
         if dtype == "bool":
             return self.cast(self.reduce(self.cast(x, "int32"), combine, axes, "int32"), "bool")
+        self._check_type(f"Reduce{combine.title()}", dtype)
         return self.node(f"Reduce{combine.title()}", (x, self.shape(axes)), keepdims=1)
 
     def einsum(self, equation: str, x: str, y: str) -> str:
