@@ -269,11 +269,9 @@ def test_named_inputs_that_share_elements_are_refused(tmp_path):
         with clew.keep_graph() as program:
             y = base.sum() + other.sum()
         program.name(base=base, other=other, y=y)
-        message = "expected named inputs with elements of their own, got 'base' and 'other', which share memory"
-        with pytest.raises(ValueError, match=f"to_c: {message}"):
+        message = "to_c: expected named inputs with elements of their own, got 'base' and 'other', which share memory"
+        with pytest.raises(ValueError, match=message):
             program.to_c(tmp_path)
-        with pytest.raises(ValueError, match=f"to_jax: {message}"):
-            program.to_jax()
 
 
 def test_a_block_that_run_refuses_is_refused(tmp_path):
