@@ -12,7 +12,7 @@ import signal
 import sys
 import traceback
 from multiprocessing.connection import Connection
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,9 @@ from bench.rivals import RIVALS, Rival
 from bench.workload import Run, as_list
 
 NOT_WARMED = 30_000_000  # nanoseconds: a call that is this long fills the caches itself
-WARM_AFTER = 10  # calls: what compiles and records is done by then
+WARM_AFTER = 10  # calls: what compiles before it runs, and what records, is done by then
+CODE_AFTER = 3.0  # seconds in use: what clew's own C compiler makes meanwhile is there by then
+PAUSE = 0.01  # seconds, for the compiler: it may have no other core
 SENT_WHOLE = 1 << 17  # elements; of larger results a sample is compared
 
 
@@ -43,6 +45,15 @@ def arrays_of(results: Any) -> list[np.ndarray[Any, Any]]:
         plain = result.detach().numpy() if hasattr(result, "detach") else result
         arrays.append(condensed(np.array(plain)))
     return arrays
+
+
+def await_code(run: Run) -> None:
+    """Use the run, with pauses, until its code is there: who is asked for rounds is stopped between them."""
+    until = perf_counter() + CODE_AFTER
+    calls, _ = run.calls_of_a_round(int(PAUSE * 1e9))
+    while perf_counter() < until:
+        run.time(calls)
+        sleep(PAUSE)
 
 
 class Worker:
@@ -79,6 +90,8 @@ class Worker:
         if workload.replayed:
             run.first_calls(WARM_AFTER - (run.steps_compared or 2))
             answer["tenth_call"] = perf_counter() - started
+        if self.rival.name == "clew.compile":
+            await_code(run)
         self.run = run
         return answer
 
