@@ -20,18 +20,28 @@ constexpr const char* kEvents[] = {"PY_START", "PY_THROW", "INSTRUCTION"};
 Tracer* watching = nullptr;
 PyThreadState* thread_watched = nullptr;
 
-template <auto tell>
+bool begun = false;  // a function has begun, and its first instruction has not been told yet
+
+// Once a function has called sys.settrace() while it was watched, CPython tells of its start and of nothing in it.
+void check_begun() {
+    if (std::exchange(begun, false) && !watching->cause)
+        watching->cause = Cause{"runs a function that has set a trace function: CPython tells no more of it", {}, -1};
+}
+
+template <auto tell, bool begins>
 PyObject* on_event(PyObject*, PyObject* const*, Py_ssize_t) {
     if (watching == nullptr || watching->cause || PyThreadState_Get() != thread_watched) Py_RETURN_NONE;
+    if (begins) check_begun();
+    begun = begins;
     return guarded([]() -> PyObject* {
         (watching->*tell)(innermost());
         Py_RETURN_NONE;
     });
 }
 
-template <auto tell>
+template <auto tell, bool begins = false>
 nb::object callback(const char* name) {
-    static PyMethodDef definition{name, reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(on_event<tell>)),
+    static PyMethodDef definition{name, reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(on_event<tell, begins>)),
                                   METH_FASTCALL, nullptr};
     return nb::steal(checked(PyCFunction_New(&definition, nullptr)));
 }
@@ -50,8 +60,9 @@ void Tracer::start() {
     on_ = true;
     watching = this;
     thread_watched = PyThreadState_Get();
-    const nb::object enter = callback<&Tracer::enter>("enter");
-    const nb::object callbacks[] = {enter, enter, callback<&Tracer::instruction>("instruction")};
+    begun = false;
+    const nb::object callbacks[] = {callback<&Tracer::enter, true>("begin"), callback<&Tracer::enter>("enter"),
+                                    callback<&Tracer::instruction>("instruction")};
     nb::int_ events(0);
     for (std::size_t i = 0; i < std::size(kEvents); ++i) {
         const nb::object event = monitoring.attr("events").attr(kEvents[i]);
@@ -65,6 +76,7 @@ void Tracer::stop() {
     if (!std::exchange(on_, false)) return;
     const Timed timed(spent);
     const nb::error_scope raised;  // by the call
+    check_begun();
     watching = nullptr;
     const nb::object monitoring = nb::module_::import_("sys").attr("monitoring");
     const nb::object holder = monitoring.attr("get_tool")(kTool);
