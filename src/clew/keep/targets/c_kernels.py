@@ -98,7 +98,7 @@ def _reduction(kernel: Kernel, body: _Body) -> list[str]:
     """The loops along the axes, and what is made of them."""
     dtype, last = kernel.out.dtype, kernel.axes[-1]
     size = kernel.shape[last]
-    kind = accumulator(kernel)
+    kind = _accumulator(kernel)
     inner, axes = body.combine("total"), [(axis, kernel.shape[axis]) for axis in kernel.axes]
     if kernel.combine == "sum" and dtype in FLOATS and (size > BLOCK or len(axes) > 1):
         row = [f"for (long i{last} = 0; i{last} < {size}; ++i{last}) {{"]
@@ -113,7 +113,7 @@ def _reduction(kernel: Kernel, body: _Body) -> list[str]:
     return [*lines, f"{body.element(kernel.out)} = {total};"]
 
 
-def accumulator(kernel: Kernel) -> str:
+def _accumulator(kernel: Kernel) -> str:
     """The type of what a reduction has so far: sums and products of integers wrap around, which signed ones may not."""
     kind = TYPES[kernel.out.dtype]
     return f"u{kind}" if kernel.combine in ("sum", "prod") and kernel.out.dtype in WRAPPING else kind
@@ -146,7 +146,7 @@ class _Body:
     def combine(self, into: str) -> list[str]:
         lines, value = self._computed()
         if self.kernel.combine in ("sum", "prod"):
-            value = f"({accumulator(self.kernel)})({value})" if self.kernel.out.dtype in WRAPPING else value
+            value = f"({_accumulator(self.kernel)})({value})" if self.kernel.out.dtype in WRAPPING else value
             return [*lines, f"{into} {'+' if self.kernel.combine == 'sum' else '*'}= {value};"]
         dtype = self.kernel.out.dtype
         better = f"x {'>' if self.kernel.combine == 'max' else '<'} {into}" + (" || x != x" if dtype in FLOATS else "")

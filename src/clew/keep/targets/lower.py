@@ -277,12 +277,12 @@ class _Lowering:
         inputs = {reg for reg, *_ in self.core.inputs()}
         before, after, result = Builder(), Builder(), []
         taken: set[Memory] = set()
-        writers = set(self.written)
+        filled: set[Memory] = set()  # by the arrays of inputs that are no whole memory
         self._check_apart([(name, self._operand(reg)) for name, _, reg in named if reg in inputs])
         for name, tensor, reg in named:
             operand = self._operand(reg)
             assert operand is not None
-            is_input, writes = reg in inputs, operand.memory in writers
+            is_input, writes = reg in inputs, operand.memory in self.written
             memory = operand.memory
             if not operand.is_whole() or memory in taken or (memory.values is not None and not is_input):
                 memory = Memory(operand.dtype, operand.numel)
@@ -290,7 +290,7 @@ class _Lowering:
                 if is_input:
                     before.origin = Origin("copy", name, "forward")
                     before.copy(operand, copy)
-                    self.written.add(operand.memory)
+                    filled.add(operand.memory)
                 if writes or not is_input:
                     after.origin = Origin("copy", name, self._part_of_last_write(operand.memory))
                     after.copy(copy, operand)
@@ -304,7 +304,7 @@ class _Lowering:
         state = [
             memory
             for memory in self.memories
-            if memory is not None and memory in self.written and memory.values is not None
+            if memory is not None and memory in self.written | filled and memory.values is not None
         ]
         return Lowered(_needed(ordered, {*state, *taken}), result, state)
 
