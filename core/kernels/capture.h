@@ -104,6 +104,7 @@ struct CBlock {
 
 class TransposingProduct;
 class AttentionCall;
+class FlatCalls;
 
 class KernelCall {
 public:
@@ -130,6 +131,7 @@ public:
     virtual std::int64_t repeated_row() const { return 0; }
     virtual bool may_fail() const { return false; }
     virtual AttentionCall* attending() { return nullptr; }
+    virtual const FlatCalls* flat_calls() const { return nullptr; }
     virtual const TransposingProduct* transposing() const { return nullptr; }
     // One call for `before` and this one, of which the operand at `place` is what `before` writes, and nobody else
     // reads it. Its operands are those of this call but for that one, then those of `before` but for that. Null: there

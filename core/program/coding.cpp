@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/kernels/memory/flat_calls.h"
 #include "core/program/code/coded_strips.h"
 #include "core/program/fused_product.h"
 #include "core/program/graph_gradient.h"
@@ -52,8 +53,15 @@ public:
     static bool finds_enough(const Plan& plan) {
         int found = 0;
         for (const Planned& one : plan.order)
-            if (is_small(one) && has_text(*one.call) && ++found == kFewest) return true;
+            if (is_small(one) && (found += with_text(*one.call)) >= kFewest) return true;
         return false;
+    }
+
+    static std::int64_t small_calls(const Plan& plan) {
+        std::int64_t sum = 0;
+        for (const Planned& one : plan.order)
+            if (is_small(one)) sum += static_cast<std::int64_t>(code::calls_in(*one.call));
+        return sum;
     }
 
     // Which follow nothing: they know where their operands lie.
@@ -68,10 +76,17 @@ public:
     }
 
 private:
-    static bool has_text(const kernels::KernelCall& call) {
+    static bool has_text(const kernels::FlatLoop& loop) {
+        return loop.count <= code::kManyElements && kernels::expression_of(loop);
+    }
+    static int with_text(const kernels::KernelCall& call) {
+        int found = 0;
+        if (const auto* const several = call.flat_calls()) {
+            for (std::size_t i = 0; i < several->size() && found < kFewest; ++i) found += has_text(several->loop(i));
+            return found;
+        }
         const auto loop = call.flat();
-        if (!loop) return !call.block().text.empty();
-        return loop->count <= code::kManyElements && kernels::expression_of(*loop);
+        return loop ? has_text(*loop) : !call.block().text.empty();
     }
 
     // The order has the calls as they stand.
@@ -82,7 +97,8 @@ private:
             for (const Planner::Call& call : noted.calls) {
                 if (!call.runs || call.constant) continue;
                 while (plan_.order[at].call == nullptr) ++at;
-                references_[at++] = &call.references;
+                references_[at].push_back(&call.references);
+                if (references_[at].size() == code::calls_in(*plan_.order[at].call)) ++at;
             }
     }
 
@@ -92,18 +108,9 @@ private:
         std::vector<std::size_t> met;  // memories
         std::vector<kernels::KernelCall*> calls;
         Plan::Located located;
-        job->statements.reserve(end - begin);
-        calls.reserve(end - begin);
-        located.starts.reserve(end - begin);
         std::optional<bool> wide;
         int written = 0;
-        std::size_t operands = 0;
-        for (std::size_t i = begin; i < end; ++i) operands += references_[i]->size();
-        located.operands.reserve(operands);
-        for (std::size_t i = begin; i < end; ++i) {
-            const auto* const call = plan_.order[i].call;
-            const Planner::References& references = *references_[i];
-            code::Statement made = small_statement(*call, references);
+        const auto add = [&](code::Statement made, const Planner::References& references) {
             // Of one type: what lies at one place at different times is then of one type, too.
             if (made.wide() && wide && made.wide() != wide) made.expression = nullptr, made.block = {};
             if (made.wide()) wide = made.wide(), ++written;
@@ -119,7 +126,17 @@ private:
                 located.operands.push_back(planner_.locate(plan_, references[k]));
             }
             job->statements.push_back(std::move(made));
+        };
+        for (std::size_t i = begin; i < end; ++i) {
+            const kernels::KernelCall* const call = plan_.order[i].call;
             calls.push_back(const_cast<kernels::KernelCall*>(call));
+            const auto* const several = call->flat_calls();
+            for (std::size_t k = 0; k < references_[i].size(); ++k) {
+                const Planner::References& references = *references_[i][k];
+                code::Statement made = small_statement(several ? several->loop(k) : call->flat(), references);
+                if (!made.expression && !several) made.block = call->block();
+                add(std::move(made), references);
+            }
         }
         for (const std::size_t memory : met) {
             const bool input = planner_.is_input(static_cast<int>(memory));
@@ -135,15 +152,12 @@ private:
     }
 
     // A written input may overlap another one: no element of it becomes a variable.
-    code::Statement small_statement(const kernels::KernelCall& call, const Planner::References& references) const {
-        const auto loop = call.flat();
+    code::Statement small_statement(const std::optional<kernels::FlatLoop>& loop,
+                                    const Planner::References& references) const {
         code::Statement made = Planner::statement_of(loop, references);
-        if (made.expression) {
-            made.in_memory = loop->count > code::kFewElements || planner_.is_input(references[0].memory);
-            if (loop->count > code::kManyElements) made.expression = nullptr;
-        } else {
-            made.block = call.block();
-        }
+        if (made.expression == nullptr) return made;
+        made.in_memory = loop->count > code::kFewElements || planner_.is_input(references[0].memory);
+        if (loop->count > code::kManyElements) made.expression = nullptr;
         return made;
     }
 
@@ -153,8 +167,8 @@ private:
     struct Local {
         int index = -1, uses = 0;
     };
-    std::vector<Local> locals_;                           // of each memory: in the job that is put together
-    std::vector<const Planner::References*> references_;  // of each call of the plan's order
+    std::vector<Local> locals_;  // of each memory: in the job that is put together
+    std::vector<std::vector<const Planner::References*>> references_;  // of each call of the plan's order
 };
 
 code::Statement Planner::statement_of(const std::optional<kernels::FlatLoop>& loop, const References& references) {
@@ -184,7 +198,7 @@ code::Statement Planner::dense_statement_of(const kernels::FlatLoop& loop, const
 
 void Planner::code_later(std::unique_ptr<Planner> planner, Plan& plan) {
     if (!planner->program_.coded || !code::is_wanted()) return;
-    std::int64_t calls = std::ranges::count_if(plan.order, Coding::is_small);
+    std::int64_t calls = Coding::small_calls(plan);
     std::vector<code::Replaceable*> strips;
     if (planner->kinds_.strips) strips = Coding::strips(plan);
     for (const code::Replaceable* one : strips) calls += one->calls();

@@ -16,7 +16,7 @@ std::vector<char> Planner::handed_on(const std::vector<int>& last) const {
         for (const Call& call : noted.calls) {
             if (!call.runs) continue;
             const int now = position++;
-            if (call.call->work() * kWidest < kWorthIt) continue;
+            if (call.is_gathered() || call.call->work() * kWidest < kWorthIt) continue;
             const auto loop = call.call->flat();
             if (!loop || loop->count * loop->items[0] < kWorthIt) continue;
             const auto lies_as_result = [&](std::size_t k) {

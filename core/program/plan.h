@@ -143,6 +143,7 @@ private:
         References references;
         bool runs = false, constant = false;
         int step = -1;  // of Slice::runs_of, if it runs with those of another one
+        bool is_gathered() const { return call == nullptr; }  // into one before it: Note [Runs of flat calls]
     };
     struct Noted {
         bool captured = false;
@@ -201,6 +202,7 @@ private:
     bool may_fail(std::size_t index) const;
     void advance_checks();
     void advance_optimizer_steps();
+    void gather_flat_calls();
     void find_last_failing();
     void find_taken(Plan& plan) const;
     void find_direct(Plan& plan) const;
@@ -220,6 +222,7 @@ private:
     friend class Grouping;
     friend class CopiedResults;
     friend class Fusing;
+    friend class Gathering;
     friend class Joining;
     friend class KeepingDerivatives;
     friend class Coding;

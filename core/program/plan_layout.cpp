@@ -153,7 +153,7 @@ void Planner::order(Plan& plan) {
     for (std::size_t i = 0; i < noted_.size(); ++i) {
         if (static_cast<int>(i) == last_failing_ + 1) plan.safe = plan.order.size();
         for (Call& call : noted_[i].calls) {
-            if (!call.runs || call.constant) continue;
+            if (!call.runs || call.constant || call.is_gathered()) continue;
             const int step = call.step < 0 ? static_cast<int>(i) : call.step;
             plan.order.push_back({call.call.get(), step, call.call->work() > WithoutGil::kWorthIt});
             plan.calls.push_back(std::move(call.call));

@@ -171,6 +171,7 @@ std::unique_ptr<Plan> Planner::make() {
     group();
     fuse();
     advance_optimizer_steps();
+    gather_flat_calls();
     auto plan = std::make_unique<Plan>();
     find_taken(*plan);
     lay_out(*plan);

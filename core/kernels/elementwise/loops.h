@@ -63,9 +63,8 @@ void unary_loop(char* const* data, const int64_t* strides, int64_t count) {
     }
 }
 
-// Op::apply(In, In) -> Out
-template <class Op, class Out, class In = Out>
-void binary_loop(char* const* data, const int64_t* strides, int64_t count) {
+template <class Op, class Out, class In>
+[[gnu::noinline]] void long_binary_loop(char* const* data, const int64_t* strides, int64_t count) {
     if (strides[0] == sizeof(Out)) {
         Out* out = reinterpret_cast<Out*>(data[0]);
         const In* a = reinterpret_cast<const In*>(data[1]);
@@ -92,6 +91,27 @@ void binary_loop(char* const* data, const int64_t* strides, int64_t count) {
         CLEW_KEEP_SCALAR;
         const In a = load<In>(data[1] + i * strides[1]), b = load<In>(data[2] + i * strides[2]);
         store<Out>(data[0] + i * strides[0], Op::apply(a, b));
+    }
+}
+
+// Op::apply(In, In) -> Out. A loop over vectors takes longer to begin and to end than a few elements take.
+template <class Op, class Out, class In = Out>
+void binary_loop(char* const* data, const int64_t* strides, int64_t count) {
+    constexpr int64_t kFew = 16, kFour = 4;
+    if (count > kFew || strides[0] != sizeof(Out) || strides[1] != sizeof(In) || strides[2] != sizeof(In))
+        return long_binary_loop<Op, Out, In>(data, strides, count);
+    Out* out = reinterpret_cast<Out*>(data[0]);
+    const In* a = reinterpret_cast<const In*>(data[1]);
+    const In* b = reinterpret_cast<const In*>(data[2]);
+    for (; count >= kFour; count -= kFour, out += kFour, a += kFour, b += kFour) {
+        asm volatile("");  // four are a vector; of fours there are few
+        Out made[kFour];
+        for (int k = 0; k < kFour; ++k) made[k] = Op::apply(a[k], b[k]);
+        for (int k = 0; k < kFour; ++k) out[k] = made[k];
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        CLEW_KEEP_SCALAR;
+        out[i] = Op::apply(a[i], b[i]);
     }
 }
 

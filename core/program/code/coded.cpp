@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/kernels/memory/flat_calls.h"
 
 namespace clew::code {
 namespace {
@@ -22,6 +23,11 @@ std::string wish() {
 void call_one(void* call) { static_cast<const kernels::KernelCall*>(call)->run(); }
 
 }  // namespace
+
+std::size_t calls_in(const kernels::KernelCall& call) {
+    const kernels::FlatCalls* const several = call.flat_calls();
+    return several ? several->size() : 1;
+}
 
 bool is_wanted() { return wish() != "0"; }
 bool is_told_to_wait() { return wish() == "now"; }
@@ -57,7 +63,9 @@ Coded::Coded(std::vector<kernels::KernelCall*> calls, std::shared_ptr<Job> job)
 
 std::size_t Coded::bytes() const {
     const auto table = [](const auto& list) { return list.capacity() * sizeof(list[0]); };
-    return sizeof(*this) + table(calls_) + table(outside_) + table(table_) + table(repeats_);
+    std::size_t sum = sizeof(*this) + table(calls_) + table(outside_) + table(table_) + table(repeats_) + table(parts_);
+    for (const auto& part : parts_) sum += part->bytes();
+    return sum;
 }
 
 void Coded::run() const {
@@ -86,17 +94,37 @@ void Coded::compare() const {
 }
 
 void Coded::take(const Text& text, const Follow& follow) {
+    std::vector<std::size_t> first;  // statement of each call
+    std::size_t statements = 0;
+    for (const kernels::KernelCall* one : calls_)
+        first.push_back(std::exchange(statements, statements + calls_in(*one)));
+    const auto call_of = [&](int statement) -> kernels::KernelCall* {
+        const auto index = static_cast<std::size_t>(statement);
+        const auto at = static_cast<std::size_t>(std::ranges::upper_bound(first, index) - first.begin() - 1);
+        const kernels::FlatCalls* const several = calls_[at]->flat_calls();
+        if (several == nullptr) return calls_[at];
+        kernels::KernelCall& part = *parts_.emplace_back(several->call(index - first[at]));
+        int access = 0;
+        for (const kernels::Operand& one : part.operands()) follow(one.place, statement, access++);
+        return &part;
+    };
     table_.resize(text.table.size());
     for (std::size_t i = 0; i < text.table.size(); ++i) {
         const auto [statement, access] = text.table[i];
         if (access < 0)
-            table_[i] = reinterpret_cast<char*>(calls_[static_cast<std::size_t>(statement)]);
+            table_[i] = reinterpret_cast<char*>(call_of(statement));
         else
             follow(&table_[i], statement, access);
     }
 }
 
-std::string Coded::name() const { return format("%zu calls", calls_.size()); }
+std::int64_t Coded::calls() const {
+    std::size_t sum = 0;
+    for (const kernels::KernelCall* call : calls_) sum += calls_in(*call);
+    return static_cast<std::int64_t>(sum);
+}
+
+std::string Coded::name() const { return format("%lld calls", static_cast<long long>(calls())); }
 
 const std::vector<Replaceable*>& Codes::all() {
     if (find_) all_ = std::exchange(find_, nullptr)();

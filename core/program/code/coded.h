@@ -24,6 +24,9 @@ namespace clew::code {
 bool is_wanted();
 bool is_told_to_wait();
 
+// How many it makes itself: Note [Runs of flat calls].
+std::size_t calls_in(const kernels::KernelCall& call);
+
 // Lets `pointer` follow memory: operand `access` of call `statement`.
 using Follow = std::function<void(char** pointer, int statement, int access)>;
 
@@ -65,7 +68,7 @@ public:
     kernels::Operands operands() override { return {}; }
     std::size_t bytes() const override;
     std::int64_t work() const override { return 0; }
-    std::int64_t calls() const override { return static_cast<std::int64_t>(calls_.size()); }
+    std::int64_t calls() const override;
 
 private:
     void take(const Text& text, const Follow& follow) override;
@@ -79,6 +82,7 @@ private:
     std::vector<kernels::KernelCall*> calls_;
     std::vector<char> outside_;  // of each operand that is written, call by call: somebody reads it afterwards
     std::vector<char*> table_;
+    std::vector<std::unique_ptr<kernels::KernelCall>> parts_;  // of runs of flat calls, which code calls one by one
 };
 
 // All of one plan. They are found only once code is worth it: a plan that runs a few times does not pay for that.

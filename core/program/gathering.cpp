@@ -1,0 +1,62 @@
+// Puts short elementwise calls that follow one another into one table: Note [Runs of flat calls].
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/kernels/memory/flat_calls.h"
+#include "core/program/plan.h"
+#include "core/program/slice.h"
+
+namespace clew {
+
+// They stay calls of their steps, each with its references, for who lays out memory; the first one's place in the order
+// is that of all.
+class Gathering {
+public:
+    explicit Gathering(Planner& planner) : planner_(planner) {}
+
+    void go() {
+        for (std::size_t step = 0; step < planner_.noted_.size(); ++step) {
+            if (planner_.runs_as_it_is(step) || static_cast<int>(step) == planner_.last_failing_ + 1) close();
+            for (Planner::Call& call : planner_.noted_[step].calls) {
+                if (!call.runs || call.constant) continue;
+                const auto loop = call.call->flat();
+                if (loop && loop->count <= kMostElements && loop->operands <= kernels::FlatCalls::kMost)
+                    members_.push_back({&call, *loop});
+                else
+                    close();
+            }
+        }
+        close();
+    }
+
+private:
+    static constexpr std::int64_t kMostElements = 256;  // of more the time is not in the call
+    static constexpr std::size_t kFewest = 4;
+
+    void close() {
+        if (members_.size() >= kFewest) {
+            auto made = std::make_unique<kernels::FlatCalls>(members_.size());
+            for (const auto& [call, loop] : members_) {
+                const char* data[kernels::FlatCalls::kMost]{};
+                for (std::size_t k = 0; k < call->references.size(); ++k) data[k] = *call->references[k].pointer;
+                char** const places = made->add(loop, data);
+                for (std::size_t k = 0; k < call->references.size(); ++k) call->references[k].pointer = places + k;
+                call->call = nullptr;
+            }
+            members_[0].call->call = std::move(made);
+        }
+        members_.clear();
+    }
+
+    struct Member {
+        Planner::Call* call;
+        kernels::FlatLoop loop;
+    };
+    Planner& planner_;
+    std::vector<Member> members_;
+};
+
+void Planner::gather_flat_calls() { Gathering(*this).go(); }
+
+}  // namespace clew
