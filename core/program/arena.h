@@ -15,7 +15,7 @@ public:
         const std::int64_t size = rounded(bytes);
         auto found = free_.lower_bound(size);
         while (found != free_.end() && found->second.empty()) ++found;
-        if (found == free_.end() || found->first > 2 * size) return std::exchange(end_, end_ + size);
+        if (found == free_.end() || found->first > 2 * size) return take_new(size);
         const std::int64_t place = found->second.back();
         found->second.pop_back();
         if (found->first > size) larger_[place] = found->first;
@@ -28,7 +28,17 @@ public:
     std::int64_t bytes() const { return end_; }
 
 private:
-    static std::int64_t rounded(std::int64_t bytes) { return (std::max<std::int64_t>(bytes, 1) + 63) / 64 * 64; }
+    static constexpr std::int64_t kLine = 64;  // bytes
+    // Parts of a line, or whole lines.
+    static std::int64_t rounded(std::int64_t bytes) {
+        if (bytes <= kLine / 4) return kLine / 4;
+        return bytes <= kLine / 2 ? kLine / 2 : (bytes + kLine - 1) / kLine * kLine;
+    }
+    // Of a new line the other parts are free.
+    std::int64_t take_new(std::int64_t size) {
+        for (std::int64_t at = kLine - size; at > 0; at -= size) free_[size].push_back(end_ + at);
+        return std::exchange(end_, end_ + std::max(size, kLine));
+    }
     std::map<std::int64_t, std::vector<std::int64_t>> free_;  // places of each size; there are few sizes
     std::map<std::int64_t, std::int64_t> larger_;             // sizes of blocks that once held less
     std::int64_t end_ = 0;

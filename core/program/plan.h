@@ -202,6 +202,7 @@ private:
     bool may_fail(std::size_t index) const;
     void advance_checks();
     void advance_optimizer_steps();
+    void copy_results_of_many();
     void gather_flat_calls();
     void find_last_failing();
     void find_taken(Plan& plan) const;
@@ -225,6 +226,7 @@ private:
     friend class Gathering;
     friend class Joining;
     friend class KeepingDerivatives;
+    friend class ResultsOfMany;
     friend class Coding;
 };
 

@@ -171,6 +171,7 @@ std::unique_ptr<Plan> Planner::make() {
     group();
     fuse();
     advance_optimizer_steps();
+    copy_results_of_many();
     gather_flat_calls();
     auto plan = std::make_unique<Plan>();
     find_taken(*plan);
