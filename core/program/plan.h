@@ -142,7 +142,7 @@ private:
         std::unique_ptr<kernels::KernelCall> call;
         References references;
         bool runs = false, constant = false;
-        int step = -1;  // of Slice::runs_of, if it runs with those of another one
+        int step = -1;                                        // of Slice::runs_of, if it runs with those of another one
         bool is_gathered() const { return call == nullptr; }  // into one before it: Note [Runs of flat calls]
     };
     struct Noted {

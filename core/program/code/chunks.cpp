@@ -13,7 +13,7 @@ constexpr int kStraight = 500;       // elements: so many are one chunk
 constexpr int kMostStraight = 4000;  // that are written out in all
 constexpr int kLongestPeriod = 400;  // statements
 constexpr int kOfLoop = 8;           // which a loop counts as
-constexpr int kUnrolled = 96;       // elements of a chunk that repeats itself: what it hands on stays in registers
+constexpr int kUnrolled = 96;        // elements of a chunk that repeats itself: what it hands on stays in registers
 
 int elements(const Statement& one) { return one.by_elements() ? one.count : one.is_call() ? 1 : kOfLoop; }
 
