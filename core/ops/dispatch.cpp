@@ -3,7 +3,8 @@
 // number. Processors keep decoded instructions in a cache whose set is chosen by bits 6 to 11 of the address. Functions
 // that lie anywhere crowd into some of these sets by chance, and one that overflows costs up to a quarter of an
 // operation: a build was that much slower or faster because of an unrelated file. So what most operations pass through
-// is marked [[gnu::hot]], and the linker lays it side by side, where neighbours spread over all sets.
+// is marked [[gnu::hot]], and the linker lays it side by side, where neighbours spread over all sets. Their order still
+// matters; CMakeLists.txt has one that was measured to be fast (hot_core, hot_bind).
 #include "core/ops/dispatch.h"
 
 #include <vector>

@@ -36,9 +36,8 @@ void FlatCalls::run() const {
 
 Operands FlatCalls::operands() {
     Operands list;
-    for (Entry& one : entries_) {
+    for (Entry& one : entries_)
         for (int k = 0; k < one.loop->operands; ++k) list.push_back(one.loop->operand(k, &one.data[k]));
-    }
     return list;
 }
 
