@@ -16,8 +16,10 @@
 // run along, and what it has gathered so far is scaled when the maximum rises.
 //
 // Backward, one task takes a head and a part of its keys, and recomputes the weights from the scores and their log-sum.
-// Heads with many keys are cut in parts where heads are few; each part then has a gradient of the queries of its own,
-// and they are added up in order. Both ways of cutting depend on sizes alone: Note [Same bits at any thread count].
+// Queries go some at a time; where they see no later keys, few, since all of them see as many keys as the last one
+// does. Heads with many keys are cut in parts where heads are few; each part then has a gradient of the queries of its
+// own, and they are added up in order. Both ways of cutting depend on sizes alone: Note [Same bits at any thread
+// count].
 
 namespace clew::kernels {
 namespace {
@@ -25,7 +27,7 @@ namespace {
 using Index = std::int64_t;
 
 constexpr Index kTaskRows = 256, kTileRows = kMostWeighed, kKeyBlock = 256;
-constexpr Index kGradientRows = 64;
+constexpr Index kGradientRows = 64, kCausalRows = 16;
 
 Index pieces(Index count, Index piece) { return (count + piece - 1) / piece; }
 
@@ -157,9 +159,10 @@ private:
         T* const grad_key = row_of<T>(gradients_.grad_key, head_, key);
         T* const grad_value = row_of<T>(gradients_.grad_value, head_, key);
         bool begun = false;  // the gradients of these keys and values
-        const Index first = call_.causal ? key / kGradientRows * kGradientRows : 0;
-        for (Index query = first; query < call_.queries; query += kGradientRows) {
-            const Index rows = std::min(kGradientRows, call_.queries - query);
+        const Index at_once = call_.causal ? kCausalRows : kGradientRows;
+        const Index first = call_.causal ? key / at_once * at_once : 0;
+        for (Index query = first; query < call_.queries; query += at_once) {
+            const Index rows = std::min(at_once, call_.queries - query);
             const Index seen = visible(call_, query + rows - 1, key, keys);
             if (seen == 0) continue;
             const auto queries = matrix_of<T>(call_.query, head_, query);

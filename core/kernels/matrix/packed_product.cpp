@@ -47,11 +47,12 @@ struct Panels {
     }
 };
 
-// Note [Panels in place]. At a stride of whole pages the lines of a panel would push each other out of the caches.
-constexpr Index kFewLines = 512;
+// Note [Panels in place]. At a stride of whole pages the lines of a panel would push each other out of the caches; at a
+// half or an eighth of a page, those of a panel that is read again and again out of the first-level one.
+constexpr Index kFewLines = 512, kPage = 4096;
 template <class T>
-bool is_good_in_place(Index lines_of_the_other, Index stride) {
-    return lines_of_the_other <= kFewLines && stride * static_cast<Index>(sizeof(T)) % 4096 != 0;
+bool is_good_in_place(Index lines_of_the_other, Index stride, Index conflicts = kPage) {
+    return lines_of_the_other <= kFewLines && stride * static_cast<Index>(sizeof(T)) % conflicts != 0;
 }
 
 // What is to be done once the result of a block is there.
@@ -99,7 +100,9 @@ void packed_product(Index m, Index n, Index k, const Matrix<const T>& a, const M
     T* const packed_a = packed_b + columns * steps;
     const bool a_in_place = (a.column_stride == 1 && is_good_in_place<T>(n, a.row_stride)) ||
                             (a.row_stride == 1 && is_good_in_place<T>(n, a.column_stride));
-    const bool b_in_place = b.column_stride == 1 && is_good_in_place<T>(m, b.row_stride);
+    const bool a_by_steps = a.column_stride != 1;  // its lines need room, too
+    const bool b_in_place =
+        b.column_stride == 1 && is_good_in_place<T>(m, b.row_stride, a_by_steps ? kPage / 8 : kPage / 2);
     for (Index column = 0; column < n; column += columns)
         for (Index step = 0; step < k; step += steps) {
             const Index terms = std::min(steps, k - step);
