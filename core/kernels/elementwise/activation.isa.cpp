@@ -62,16 +62,26 @@ CLEW_OPERATION(MishBoth, const T t = math::tanh(math::softplus(x));
 template <class Op, class T>
 void derivative_block(T* out, T* x, int64_t count) {
     count &= -kPadding;
+    constexpr bool halved = sizeof(T) == sizeof(float) && requires(float v) { Op::second(v, v, v); };
 #ifdef __AVX512F__
-    if constexpr (sizeof(T) == sizeof(float) && requires(avx512::Floats v) { Op::second(v, v, v); }) {
+    if constexpr (halved) {
         const auto put = [&](float* to, const auto& both) {
             avx512::store(to, both.value);
             avx512::store(x + (to - out), both.derivative);
         };
         return put_two_halves<2>(
             out, x, count, [](auto v, auto then) { Op::first(v, then); },
-            [](auto v, auto exponent, auto bell) { return Op::second(v, exponent, bell); }, put);
+            [](auto v, auto one, auto two) { return Op::second(v, one, two); }, put);
     }
+#else
+    if constexpr (halved)
+        return in_two_passes<2>(
+            count, [&](int64_t i, auto then) { Op::first(x[i], then); },
+            [&](int64_t i, T one, T two) {
+                const ValueAndDerivative<T> both = Op::second(x[i], one, two);
+                out[i] = both.value;
+                x[i] = both.derivative;
+            });
 #endif
     CLEW_VECTORISE
     for (int64_t i = 0; i < count; ++i) {

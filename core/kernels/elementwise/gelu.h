@@ -18,11 +18,11 @@ CLEW_INLINE float exp_of_negative(float z) {
     return z < -87.0f ? 0.0f : math::exp_near_zero(r) * scale;
 }
 
-// erfc(|x| / sqrt(2)) / 2 = exp(-u) / 2 as in erf(), whose polynomial this is, in |x|; 0 from where erf rounds to 1.
-CLEW_INLINE float normal_distribution(float x) {
+// The u of erfc(|x| / sqrt(2)) / 2 = exp(-u) / 2 as in erf(), whose polynomial this is, in |x|.
+inline constexpr float kTailBound = 5.586f;  // from where erf rounds to 1
+CLEW_INLINE float tail_exponent(float x) {
     constexpr double h = kRootHalf;
-    constexpr float kScaleRounderF = 12582912.0f + 126.0f, kBound = 5.586f;
-    const uint32_t bits = math::bits_of(math::magnitude(x)), bound = math::bits_of(kBound);
+    const uint32_t bits = math::bits_of(math::magnitude(x)), bound = math::bits_of(kTailBound);
     const float z = math::from_bits(bits < bound ? bits : bound);
     const float square = z * z;
     const float low = math::multiply_add(
@@ -34,19 +34,29 @@ CLEW_INLINE float normal_distribution(float x) {
     const float high = math::multiply_add(
         square, last,
         math::multiply_add(z, float(0.0016675694 * h * h * h * h * h * h), float(-0.0001609747 * h * h * h * h * h)));
-    const float u = z * math::multiply_add(square * square, high, low);
-    const float rounded = math::multiply_add(u, -1.4426950408889634f, kScaleRounderF);
-    const float r = math::multiply_add(rounded - kScaleRounderF, -0.6931472f, -u);
+    return z * math::multiply_add(square * square, high, low);
+}
+CLEW_INLINE float normal_distribution(float x, float exponent) {
+    constexpr float kScaleRounderF = 12582912.0f + 126.0f;
+    const float rounded = math::multiply_add(exponent, -1.4426950408889634f, kScaleRounderF);
+    const float r = math::multiply_add(rounded - kScaleRounderF, -0.6931472f, -exponent);
     const float half = math::from_bits(math::bits_of(rounded) << 23);  // of 2^n
-    const float tail = z < kBound ? math::exp_near_zero(r) * half : 0.0f;
+    const float tail = math::magnitude(x) < kTailBound ? math::exp_near_zero(r) * half : 0.0f;
     return x > 0.0f ? 1.0f - tail : tail;  // not of NaN: the caller multiplies by x
 }
+CLEW_INLINE float normal_distribution(float x) { return normal_distribution(x, tail_exponent(x)); }
 CLEW_INLINE double normal_distribution(double x) { return 0.5 * (1.0 + math::erf(x * kRootHalf)); }
-CLEW_INLINE float normal_density(float x) { return float(kDensity) * exp_of_negative(-0.5f * x * x); }
-CLEW_INLINE double normal_density(double x) { return kDensity * math::exp(-0.5 * x * x); }
+CLEW_INLINE float bell(float x) { return exp_of_negative(-0.5f * x * x); }
+CLEW_INLINE double bell(double x) { return math::exp(-0.5 * x * x); }
+CLEW_INLINE float gelu_derivative(float x, float below, float bell) { return below + x * (float(kDensity) * bell); }
+CLEW_INLINE double gelu_derivative(double x, double below, double bell) { return below + x * (kDensity * bell); }
 
 #ifdef __AVX512F__
-// 2^exponent / 2 is that of -|x|: math::tail_exponent.
+// 2^exponent / 2 is that of -|x|.
+template <class V>
+CLEW_INLINE V tail_exponent(V x) {
+    return math::tail_exponent(x);
+}
 template <class V>
 CLEW_INLINE V normal_distribution(V x, V exponent) {
     return avx512::each(
@@ -68,34 +78,35 @@ CLEW_INLINE V gelu_derivative(V x, V below, V bell) {
 }
 #endif
 
+// Each with its two halves: Note [Software pipelining of long formulas].
 struct Gelu {
     template <class T>
     static CLEW_INLINE T apply(T x) {
         return x * normal_distribution(x);
     }
-#ifdef __AVX512F__
-    template <class V>
-    static CLEW_INLINE V first(V x) {
-        return math::tail_exponent(x);
+    template <class V, class Then>
+    static CLEW_INLINE void first(V x, const Then& then) {
+        then(tail_exponent(x));
     }
     template <class V>
-    static CLEW_INLINE V second(V x, V u) {
-        return x * normal_distribution(x, u);
+    static CLEW_INLINE V second(V x, V exponent) {
+        return x * normal_distribution(x, exponent);
     }
-#endif
 };
 
 struct GeluBackward {
     template <class T>
     static CLEW_INLINE T apply(T g, T x) {
-        return g * (normal_distribution(x) + x * normal_density(x));
+        return g * gelu_derivative(x, normal_distribution(x), bell(x));
     }
-#ifdef __AVX512F__
+    template <class V, class Then>
+    static CLEW_INLINE void first(V x, const Then& then) {
+        then(tail_exponent(x), bell(x));
+    }
     template <class V>
-    static CLEW_INLINE V vectors(V g, V x) {
-        return g * gelu_derivative(x, normal_distribution(x, math::tail_exponent(x)), bell(x));
+    static CLEW_INLINE V second(V g, V x, V exponent, V bell) {
+        return g * gelu_derivative(x, normal_distribution(x, exponent), bell);
     }
-#endif
 };
 
 // A function and its derivative: what the loops above have, and what their backward multiplies by.
@@ -107,19 +118,17 @@ struct GeluBoth {
     template <class T>
     static CLEW_INLINE ValueAndDerivative<T> apply(T x) {
         const T below = normal_distribution(x);
-        return {x * below, below + x * normal_density(x)};
+        return {x * below, gelu_derivative(x, below, bell(x))};
     }
-#ifdef __AVX512F__
     template <class V, class Then>
     static CLEW_INLINE void first(V x, const Then& then) {
-        then(math::tail_exponent(x), bell(x));
+        then(tail_exponent(x), bell(x));
     }
     template <class V>
     static CLEW_INLINE ValueAndDerivative<V> second(V x, V exponent, V bell) {
         const V below = normal_distribution(x, exponent);
         return {x * below, gelu_derivative(x, below, bell)};
     }
-#endif
 };
 
 }  // namespace

@@ -8,6 +8,12 @@
 namespace clew::kernels {
 namespace {
 
+// Note [Software pipelining of long formulas]
+// Some formulas take thirty instructions, nearly each of which waits for the one before: more than a processor looks
+// ahead. So they are halved: Op::first(x, then) calls then(value ...), and Op::second(x, value ...) gives the result.
+// With AVX-512 two vectors go side by side, and the second half of the way is made kDelay steps after the first, of
+// which it need not wait for anything. In plain loops, one goes over a few vectors and makes the first half, and
+// another one the second.
 #ifdef __AVX512F__
 namespace math {
 
@@ -129,13 +135,7 @@ CLEW_INLINE Floats bell(Floats x) {
 
 }  // namespace math
 
-// Note [Software pipelining of long formulas]
-// Some formulas take thirty instructions, nearly each of which waits for the one before: more than a processor looks
-// ahead. So two vectors go side by side, and the second half of the way is made kDelay steps after the first, of which
-// it need not wait for anything.
-//
-// first(x, then) calls then(value ...) with kValues of them, second(x, value ...) gives the result, and put(to, result)
-// writes it; all are Two, or all Floats.
+// first() gives kValues of them, and put(to, result) writes the result; all are Two, or all Floats.
 template <int kValues, class First, class Second, class Put>
 CLEW_INLINE void put_two_halves(float* out, const float* in, int64_t count, const First& first, const Second& second,
                                 const Put& put) {
@@ -189,9 +189,9 @@ CLEW_INLINE void in_two_halves(float* out, const float* in, int64_t count, const
 template <class Op>
 void vector_block(float* out, const float* const* inputs, int64_t count, const Number*) {
     const float* const in = inputs[0];
-    if constexpr (requires(avx512::Floats x) { Op::first(x); })
+    if constexpr (requires(avx512::Floats x) { Op::second(x, x); })
         in_two_halves<1>(
-            out, in, count, [](auto x, auto then) { then(Op::first(x)); },
+            out, in, count, [](auto x, auto then) { Op::first(x, then); },
             [](auto x, auto value) { return Op::second(x, value); });
     else
         with_put(out, count, [&](auto put) {
@@ -204,15 +204,17 @@ void vector_loop(char* const* data, const int64_t* strides, int64_t count) {
     math_loop<Op, T>(data, strides, count);
 }
 
-// Op::vectors(V, V)
+// Op's two halves, of which the first is of the second input alone.
 template <class Op>
 void binary_vector_block(float* out, const float* const* inputs, int64_t count, const Number*) {
     constexpr int64_t kStep = 2 * kPadding;
     const float *a = inputs[0], *b = inputs[1];
+    const auto put = [](float* to, auto x, auto y) {
+        Op::first(y, [&](auto... values) { avx512::store(to, Op::second(x, y, values...)); });
+    };
     int64_t i = 0;
-    for (; i + kStep <= count; i += kStep)
-        avx512::store(out + i, Op::vectors(avx512::load_two(a + i), avx512::load_two(b + i)));
-    if (i < count) avx512::store(out + i, Op::vectors(avx512::load(a + i), avx512::load(b + i)));
+    for (; i + kStep <= count; i += kStep) put(out + i, avx512::load_two(a + i), avx512::load_two(b + i));
+    if (i < count) put(out + i, avx512::load(a + i), avx512::load(b + i));
 }
 template <class Op, class T>
 void binary_vector_loop(char* const* data, const int64_t* strides, int64_t count) {
@@ -221,13 +223,56 @@ void binary_vector_loop(char* const* data, const int64_t* strides, int64_t count
     binary_math_loop<Op, T>(data, strides, count);
 }
 #else
-template <class Op, class T>
-void binary_vector_loop(char* const* data, const int64_t* strides, int64_t count) {
-    binary_math_loop<Op, T>(data, strides, count);
+// `count` is a multiple of kPadding; first(i, then) and second(i, value ...) are of element i.
+template <int kValues, class First, class Second>
+CLEW_INLINE void in_two_passes(int64_t count, const First& first, const Second& second) {
+    constexpr int64_t kAtOnce = 4 * kPadding;
+    float kept[kValues][kAtOnce];
+    for (int64_t begin = 0; begin < count; begin += kAtOnce) {
+        const int64_t length = (count - begin < kAtOnce ? count - begin : kAtOnce) & -kPadding;
+        CLEW_VECTORISE
+        for (int64_t i = 0; i < length; ++i)
+            first(begin + i, [&](auto... values) {
+                int k = 0;
+                ((kept[k++][i] = values), ...);
+            });
+        CLEW_VECTORISE
+        for (int64_t i = 0; i < length; ++i)
+            if constexpr (kValues == 1)
+                second(begin + i, kept[0][i]);
+            else
+                second(begin + i, kept[0][i], kept[1][i]);
+    }
+}
+
+template <class Op>
+void vector_block(float* out, const float* const* inputs, int64_t count, const Number*) {
+    const float* const in = inputs[0];
+    in_two_passes<1>(
+        count, [&](int64_t i, auto then) { Op::first(in[i], then); },
+        [&](int64_t i, float value) { out[i] = Op::second(in[i], value); });
 }
 template <class Op, class T>
 void vector_loop(char* const* data, const int64_t* strides, int64_t count) {
-    math_loop<Op, T>(data, strides, count);
+    if constexpr (sizeof(T) == sizeof(float) && requires(float x) { Op::second(x, x); })
+        in_blocks<T, 1>(vector_block<Op>, data, strides, count, nullptr);
+    else
+        math_loop<Op, T>(data, strides, count);
+}
+
+template <class Op>
+void binary_vector_block(float* out, const float* const* inputs, int64_t count, const Number*) {
+    const float *a = inputs[0], *b = inputs[1];
+    in_two_passes<2>(
+        count, [&](int64_t i, auto then) { Op::first(b[i], then); },
+        [&](int64_t i, float one, float two) { out[i] = Op::second(a[i], b[i], one, two); });
+}
+template <class Op, class T>
+void binary_vector_loop(char* const* data, const int64_t* strides, int64_t count) {
+    if constexpr (sizeof(T) == sizeof(float))
+        in_blocks<T, 2>(binary_vector_block<Op>, data, strides, count, nullptr);
+    else
+        binary_math_loop<Op, T>(data, strides, count);
 }
 #endif
 
