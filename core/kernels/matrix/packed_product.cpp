@@ -48,11 +48,14 @@ struct Panels {
 };
 
 // Note [Panels in place]. At a stride of whole pages the lines of a panel would push each other out of the caches; at a
-// half or an eighth of a page, those of a panel that is read again and again out of the first-level one.
-constexpr Index kFewLines = 512, kPage = 4096;
+// half or an eighth of a page, those of a panel that is read again and again out of the first-level one. Of rows all of
+// a line is used, of steps a part.
+constexpr Index kFewRows = 512, kFewSteps = 192, kFewest = 64, kPage = 4096;
 template <class T>
-bool is_good_in_place(Index lines_of_the_other, Index stride, Index conflicts = kPage) {
-    return lines_of_the_other <= kFewLines && stride * static_cast<Index>(sizeof(T)) % conflicts != 0;
+bool is_good_in_place(Index lines_of_the_other, Index stride, Index conflicts, Index most) {
+    const Index bytes = stride * static_cast<Index>(sizeof(T));
+    return lines_of_the_other <= most && bytes % kPage != 0 &&
+           (lines_of_the_other <= kFewest || bytes % conflicts != 0);
 }
 
 // What is to be done once the result of a block is there.
@@ -98,11 +101,11 @@ void packed_product(Index m, Index n, Index k, const Matrix<const T>& a, const M
     const Scratch memory(static_cast<std::size_t>((rows + columns) * steps) * sizeof(T));
     T* const packed_b = memory.as<T>();
     T* const packed_a = packed_b + columns * steps;
-    const bool a_in_place = (a.column_stride == 1 && is_good_in_place<T>(n, a.row_stride)) ||
-                            (a.row_stride == 1 && is_good_in_place<T>(n, a.column_stride));
-    const bool a_by_steps = a.column_stride != 1;  // its lines need room, too
-    const bool b_in_place =
-        b.column_stride == 1 && is_good_in_place<T>(m, b.row_stride, a_by_steps ? kPage / 8 : kPage / 2);
+    const bool a_in_place = a.column_stride == 1
+                                ? is_good_in_place<T>(n, a.row_stride, kPage, kFewRows)
+                                : a.row_stride == 1 && is_good_in_place<T>(n, a.column_stride, kPage / 2, kFewSteps);
+    const Index conflicts = a.column_stride == 1 ? kPage / 2 : kPage / 8;
+    const bool b_in_place = b.column_stride == 1 && is_good_in_place<T>(m, b.row_stride, conflicts, kFewRows);
     for (Index column = 0; column < n; column += columns)
         for (Index step = 0; step < k; step += steps) {
             const Index terms = std::min(steps, k - step);
