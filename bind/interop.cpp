@@ -10,6 +10,7 @@
 #include "bind/objects.h"
 #include "bind/sequence.h"
 #include "core/autograd/leaf.h"
+#include "core/autograd/mode.h"
 #include "core/base/error.h"
 #include "core/kernels/memory/copy.h"
 #include "core/ops/creation/constant.h"
@@ -264,7 +265,7 @@ PyObject* tensor_numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p:numpy", const_cast<char**>(names), &force)) return nullptr;
     return guarded([&]() -> PyObject* {
         const Tensor tensor(reinterpret_cast<TensorObject*>(self));
-        if (tensor.requires_grad() && !force)
+        if (tensor.requires_grad() && !mode(kNoGrad) && !force)
             fail(ErrorKind::Runtime,
                  "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
         escape(tensor, Read::Numpy);

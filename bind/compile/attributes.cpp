@@ -25,10 +25,17 @@ constexpr const char* kGeometry[] = {
 
 bool reads_plainly(PyTypeObject* type) {
     if (type->tp_getattro == PyObject_GenericGetAttr) return true;
-    // A class with __getattr__ in Python: plain first, then that function, which is watched.
+    // A class with __getattr__ in Python: plain first, then that function, which is watched. A module of such a class,
+    // too, as `torch` is after as_torch().
     static PyObject* const name = PyUnicode_InternFromString("__getattribute__");
-    return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
-           _PyType_Lookup(type, name) == _PyType_Lookup(&PyBaseObject_Type, name);
+    PyTypeObject* const base = PyType_IsSubtype(type, &PyModule_Type) ? &PyModule_Type : &PyBaseObject_Type;
+    return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && _PyType_Lookup(type, name) == _PyType_Lookup(base, name);
+}
+
+// In a module's __dict__. It is Python, and watched.
+PyObject* module_getter() {
+    static PyObject* const name = PyUnicode_InternFromString("__getattr__");
+    return name;
 }
 
 }  // namespace
@@ -133,6 +140,7 @@ void Tracer::instance_attribute(PyObject* object, PyObject* name) {
         if (!counter_of(dict, name) && !was_set(dict, name) && begins_to_count(dict, name)) return;
         look_up_entry(dict, name);
         if (PyDict_GetItemWithError(dict, name)) return;
+        if (PyModule_Check(object)) look_up_entry(dict, module_getter());
     } else {
         state.instance(object);
     }
@@ -185,9 +193,7 @@ void Tracer::module_attribute(PyObject* module, PyObject* name) {
     PyObject* const dict = PyModule_GetDict(module);
     if (std::strcmp(utf8(name), "__dict__") == 0) return add_older(dict);
     look_up_entry(dict, name);
-    // Its own __getattr__ is Python, and watched.
-    static PyObject* const getter = PyUnicode_InternFromString("__getattr__");
-    if (PyDict_GetItemWithError(dict, name) == nullptr) look_up_entry(dict, getter);
+    if (PyDict_GetItemWithError(dict, name) == nullptr) look_up_entry(dict, module_getter());
 }
 
 void Tracer::subscript(PyObject* container, PyObject* key) {

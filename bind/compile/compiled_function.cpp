@@ -221,7 +221,7 @@ nb::object CompiledFunction::record(const CallArguments& arguments, Path& path, 
         keep(recording.variant);
         if (++exact.recordings >= kMostRecordings)
             stay_eager(exact, last_miss_ + ", " + std::to_string(kMostRecordings) +
-                                  " times in all. To do: make what varies an argument, or a tensor");
+                                  " times in all. To do: make what varies a tensor");
     } else {
         path.reason = with_site(recording.cause);
         // What is done once only (a cache, the state of an optimizer) is not done again.

@@ -95,7 +95,7 @@ void StepRunner::check_read(const Step& step) {
     const std::string text = then.numel() == 1 ? format("%.9g then, %.9g now", read_number(then), read_number(now))
                                                : format("%lld values", static_cast<long long>(then.numel()));
     throw ReplayFailed(format("read other values in Python here in the recorded run (%s: %s), so it might go "
-                              "another way; run the block again",
+                              "another way; run the Python again",
                               step.name, text.c_str()),
                        &step);
 }

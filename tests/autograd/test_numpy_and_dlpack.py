@@ -101,6 +101,34 @@ def test_a_tensor_with_history_is_refused(torch):
     assert x.numpy(force=True).tolist() == [1.0, 1.0]
 
 
+def test_without_grad_mode_a_tensor_that_requires_grad_is_shared(torch):
+    x = torch.ones(2, requires_grad=True)
+    for mode in (torch.no_grad(), torch.inference_mode(), torch.set_grad_enabled(False)):
+        with mode:
+            assert numpy.asarray(x).tolist() == x.numpy().tolist() == x.tolist()
+    with torch.no_grad():
+        x.numpy()[0] = 5.0
+    assert x.requires_grad
+    assert x.tolist() == [5.0, 1.0]
+
+
+def test_a_function_may_compute_with_numpy(torch):
+    class Sine(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return torch.from_numpy(numpy.sin(x.numpy()))
+
+        @staticmethod
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensors
+            return grad * torch.from_numpy(numpy.cos(x.detach().numpy()))
+
+    x = torch.tensor([0.5, 2.0], requires_grad=True)
+    Sine.apply(x).sum().backward()
+    numpy.testing.assert_allclose(x.grad.numpy(), numpy.cos([0.5, 2.0]), rtol=1e-6)
+
+
 def test_what_from_numpy_takes(torch):
     with pytest.raises(TypeError, match=r"expected np\.ndarray"):
         torch.from_numpy([1.0])

@@ -448,6 +448,7 @@ def test_modes_and_options_are_checked_as_pytorch_does(oracle):
     assert clew.compile(abs, backend="eager", mode="nope") is abs
     for given, said in (
         ({"mode": "nope"}, "expected a mode of default, .*, got 'nope'"),
+        ({"backend": "nope"}, "expected a backend of inductor, .*, got 'nope'"),
         ({"mode": "default", "options": {}}, "expected mode or options, got both"),
     ):
         for function in (abs, None):

@@ -240,3 +240,22 @@ def test_a_version_compares_as_pytorchs_does(oracle: object) -> None:
         assert told == [theirs < other, theirs <= other, theirs == other, theirs >= other, theirs > other]
         equal = ours == other
         assert (ours != other) is not equal
+
+
+@pytest.mark.beyond
+def test_compiled_functions_read_torch_and_see_its_patches():
+    lines = run("""
+import torch
+
+@torch.compile
+def step(x):
+    return torch.sin(x) + torch.nn.functional.relu(x)
+
+x = torch.ones(2)
+for _ in range(4):
+    step(x)
+print(step.hits)
+torch.sin = torch.cos
+print(torch.equal(step(x), x.cos() + x.relu()))
+""")
+    assert lines == ["3", "True"]

@@ -44,10 +44,11 @@ void Replaceable::install(const Follow& follow) {
     state_ = State::First;
 }
 
-std::string Replaceable::text() const {
+std::string Replaceable::text(bool is_asked_for) const {
     const std::string which = "code for " + name() + ": ";
     if (state_ == State::Differed) return which + "not used, since it made other bits";
     if (is_done() && !job_->library) return which + "none (" + job_->problem + ")";
+    if (!is_asked_for) return which + "compiled once replays have run for some milliseconds";
     if (state_ == State::Calls) return which + "still being compiled";
     const auto loops = std::ranges::count_if(repeats_, [](long n) { return n > 1; });
     return which + format("%d pieces, %d of them loops, ready after %.2f s", static_cast<int>(repeats_.size()),
@@ -144,7 +145,7 @@ void Codes::advance(const std::function<Follow(std::size_t)>& follow) {
 
 std::vector<std::string> Codes::text() {
     std::vector<std::string> lines;
-    for (const Replaceable* one : all()) lines.push_back(one->text());
+    for (const Replaceable* one : all()) lines.push_back(one->text(stage_ != Stage::Counting));
     return lines;
 }
 

@@ -40,7 +40,7 @@ public:
     bool is_done() const { return job_->done.load(std::memory_order_acquire); }
     // Once it is done.
     void install(const Follow& follow);
-    std::string text() const;  // how it stands
+    std::string text(bool is_asked_for) const;  // how it stands
 
 protected:
     enum class State { Calls, First, Code, Differed };

@@ -43,7 +43,7 @@ def compile(
         model: a function, or a module, whose `forward` is compiled. Without it, a decorator.
         fullgraph: raise `KeepError` where the function would stay eager.
         dynamic: True is refused: each size is a variant of its own.
-        backend: "eager" gives the function itself; all others are the same.
+        backend: "eager" gives the function itself; PyTorch's others, and functions, are all the same.
         mode, options: PyTorch's, without effect: there is nothing to choose from. Options may have any names.
         disable: the function itself.
         fuse: let generated code round a product and a sum at once, which is faster and differs from eager in the last
@@ -59,7 +59,7 @@ def compile(
 
     Raises:
         NotImplementedError: `dynamic=True`.
-        RuntimeError: a mode that PyTorch does not have, or a mode and options.
+        RuntimeError: a mode or a backend that PyTorch does not have, or a mode and options.
 
     Example:
         >>> @clew.compile
@@ -98,6 +98,7 @@ def compile(
     return Compiled(model, max_variants, fullgraph, code, fuse)
 
 
+_BACKENDS = ("inductor", "cudagraphs", "eager", "aot_eager", "aot_ts", "ts", "tvm", "openxla", "openxla_eval")
 _MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 
 
@@ -105,6 +106,10 @@ def _check_choice(mode: str | None, options: dict[str, Any] | None, backend: Any
     """What PyTorch refuses. Names of options are the backend's, hundreds of them."""
     if mode is not None and options is not None:
         raise RuntimeError("compile: expected mode or options, got both; leave one out: neither has an effect")
+    if isinstance(backend, str) and backend not in _BACKENDS and not backend.startswith("aot_eager_"):
+        raise RuntimeError(
+            f"compile: expected a backend of {', '.join(_BACKENDS)}, got {backend!r}; none has an effect"
+        )
     if backend == "inductor" and mode is not None and mode not in _MODES:
         raise RuntimeError(f"compile: expected a mode of {', '.join(_MODES)}, got {mode!r}; none has an effect")
 

@@ -1,5 +1,7 @@
 """Special methods that C code reads by itself, and that change between calls."""
 
+import types
+
 from .harness import program
 from .values import Number, x3
 
@@ -203,3 +205,30 @@ def a_format_that_reads_attributes(s):
     s.calls(2, f, x3())
     one.value = 3.0
     s.call(f, x3())
+
+
+@program
+def a_module_whose_class_gives_attributes(s):
+    factors = {"factor": 2.0}
+
+    class Given(types.ModuleType):
+        def __getattr__(self, name):
+            if name.startswith("__"):
+                raise AttributeError(name)
+            return factors[name]
+
+    module = Given("given")
+    f, x = s.compile(lambda x: x * module.factor), x3()
+    s.calls(3, f, x)
+    factors["factor"] = 3.0
+    s.calls(3, f, x)
+    module.__dict__["__getattr__"] = lambda name: 4.0
+    s.calls(3, f, x)
+    module.factor = 5.0
+    s.calls(3, f, x)
+    del module.factor, module.__dict__["__getattr__"]
+    s.calls(3, f, x)
+    Given.__getattr__ = lambda self, name: 6.0
+    s.calls(3, f, x)
+    Given.factor = 7.0
+    s.calls(3, f, x)
