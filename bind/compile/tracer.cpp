@@ -151,16 +151,19 @@ void Tracer::count_witnesses() {
     if (state.size() > kMostWitnesses) stay_eager("reads more than 10,000 values of Python from before the call");
 }
 
-// Reading a clock takes as long as looking. Of a long call, one in so many instructions stands for the others.
+// Reading a clock takes as long as looking. Of a long call, one in so many instructions stands for the others; but not
+// one that took so long that there was an interruption.
 void Tracer::instruction(_PyInterpreterFrame* frame) {
     constexpr std::uint32_t kAll = 256, kOneIn = 64;
+    constexpr std::int64_t kUnlikely = 5000;  // nanoseconds
     if (collecting_ && is_collectors(frame)) return;
     if (kTellsOfPrefixOnly && Watch::only_moves_as(*instruction_at(frame)) && !waits()) return;
     const bool all = instructions_++ < kAll;
     if (!all && instructions_ % kOneIn) return look_at(frame);
     const Stopwatch watch;
     look_at(frame);
-    spent += watch.nanoseconds() * (all ? 1 : kOneIn);
+    const std::int64_t took = watch.nanoseconds();
+    spent += took * (all || took > kUnlikely ? 1 : kOneIn);
 }
 
 void Tracer::look_at(_PyInterpreterFrame* frame) {
