@@ -215,8 +215,8 @@ struct IndexFillTensor {
         nullptr,
         [](const Tensor& g, In<1> index, const Attrs& attrs) {
             // A position named twice holds the value once.
-            const Tensor kept = index_fill(g, static_cast<int>(attrs.dim), index, 0.0);
-            return sum(sub(g, kept));
+            const Tensor kept = index_fill(ones(g.sizes(), DType::Bool), static_cast<int>(attrs.dim), index, 0.0);
+            return sum(masked_fill(g, kept, 0.0));
         },
     };
 };
