@@ -198,11 +198,6 @@ void vector_block(float* out, const float* const* inputs, int64_t count, const N
             for (int64_t i = 0; i < count; i += kPadding) put(out + i, Op::apply(avx512::load(in + i)));
         });
 }
-template <class Op, class T>
-void vector_loop(char* const* data, const int64_t* strides, int64_t count) {
-    if constexpr (sizeof(T) == sizeof(float)) return in_blocks<T, 1>(vector_block<Op>, data, strides, count, nullptr);
-    math_loop<Op, T>(data, strides, count);
-}
 
 // Op's two halves, of which the first is of the second input alone.
 template <class Op>
@@ -215,12 +210,6 @@ void binary_vector_block(float* out, const float* const* inputs, int64_t count, 
     int64_t i = 0;
     for (; i + kStep <= count; i += kStep) put(out + i, avx512::load_two(a + i), avx512::load_two(b + i));
     if (i < count) put(out + i, avx512::load(a + i), avx512::load(b + i));
-}
-template <class Op, class T>
-void binary_vector_loop(char* const* data, const int64_t* strides, int64_t count) {
-    if constexpr (sizeof(T) == sizeof(float))
-        return in_blocks<T, 2>(binary_vector_block<Op>, data, strides, count, nullptr);
-    binary_math_loop<Op, T>(data, strides, count);
 }
 #else
 // `count` is a multiple of kPadding; first(i, then) and second(i, value ...) are of element i.
@@ -246,18 +235,14 @@ CLEW_INLINE void in_two_passes(int64_t count, const First& first, const Second& 
 }
 
 template <class Op>
-void vector_block(float* out, const float* const* inputs, int64_t count, const Number*) {
+void vector_block(float* out, const float* const* inputs, int64_t count, const Number* params) {
     const float* const in = inputs[0];
-    in_two_passes<1>(
-        count, [&](int64_t i, auto then) { Op::first(in[i], then); },
-        [&](int64_t i, float value) { out[i] = Op::second(in[i], value); });
-}
-template <class Op, class T>
-void vector_loop(char* const* data, const int64_t* strides, int64_t count) {
-    if constexpr (sizeof(T) == sizeof(float) && requires(float x) { Op::second(x, x); })
-        in_blocks<T, 1>(vector_block<Op>, data, strides, count, nullptr);
+    if constexpr (requires(float x) { Op::second(x, x); })
+        in_two_passes<1>(
+            count, [&](int64_t i, auto then) { Op::first(in[i], then); },
+            [&](int64_t i, float value) { out[i] = Op::second(in[i], value); });
     else
-        math_loop<Op, T>(data, strides, count);
+        unary_block<Op>(out, inputs, count, params);
 }
 
 template <class Op>
@@ -267,6 +252,15 @@ void binary_vector_block(float* out, const float* const* inputs, int64_t count, 
         count, [&](int64_t i, auto then) { Op::first(b[i], then); },
         [&](int64_t i, float one, float two) { out[i] = Op::second(a[i], b[i], one, two); });
 }
+#endif
+
+template <class Op, class T>
+void vector_loop(char* const* data, const int64_t* strides, int64_t count) {
+    if constexpr (sizeof(T) == sizeof(float))
+        in_blocks<T, 1>(vector_block<Op>, data, strides, count, nullptr);
+    else
+        math_loop<Op, T>(data, strides, count);
+}
 template <class Op, class T>
 void binary_vector_loop(char* const* data, const int64_t* strides, int64_t count) {
     if constexpr (sizeof(T) == sizeof(float))
@@ -274,7 +268,6 @@ void binary_vector_loop(char* const* data, const int64_t* strides, int64_t count
     else
         binary_math_loop<Op, T>(data, strides, count);
 }
-#endif
 
 }  // namespace
 }  // namespace clew::kernels
