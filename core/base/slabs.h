@@ -33,6 +33,10 @@ public:
         fetch_ahead();
         return taken;
     }
+    // The next pieces come from one block, as long as there are no more than so many bytes of them.
+    void reserve(std::size_t bytes) {
+        if (bytes > left_) add(bytes);
+    }
     std::int64_t bytes() const {
         std::int64_t sum = 0;
         for (const auto& [memory, bytes] : slabs_) sum += static_cast<std::int64_t>(bytes);
@@ -52,8 +56,8 @@ private:
     void add(std::size_t least) {
         std::size_t size = kFirst;
         for (std::size_t i = 0; i < slabs_.size() && size < kLast; ++i) size *= 4;
-        size = size > kLast / 4 ? kLast : size;
-        if (size < least) size = least;
+        size = std::max(size, least);
+        if (size > kLast / 4) size = std::max(size, kLast);
         slabs_.emplace_back(nullptr, size);
         slabs_.back().first = block_take(size);
         next_ = fetched_ = static_cast<char*>(slabs_.back().first);

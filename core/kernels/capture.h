@@ -105,6 +105,19 @@ struct CBlock {
 class TransposingProduct;
 class AttentionCall;
 class FlatCalls;
+class FlatLoops;
+
+// What a call may be, for who looks for a few of a kind among thousands.
+enum Trait : unsigned {
+    kMayFail = 1,
+    kAttends = 2,
+    kMultiplies = 4,
+    kTransposes = 8,
+    kCopies = 16,
+    kJoins = 32,
+    kFewFlat = 64,  // one loop over at most kFewOperands operands, which lie flat, by itself
+};
+inline constexpr int kFewOperands = 3;
 
 class KernelCall {
 public:
@@ -116,12 +129,14 @@ public:
     virtual Operands operands() = 0;
     virtual std::size_t bytes() const = 0;  // that it takes itself
     virtual std::int64_t work() const = 0;  // elements, for who asks whether other threads may run meanwhile
+    virtual unsigned traits() const { return 0; }
+    bool may_fail() const { return traits() & kMayFail; }
     // What it does, if it is one loop over flat operands, in the order of operands().
-    virtual std::optional<FlatLoop> flat() const { return std::nullopt; }
+    virtual const FlatLoop* flat() const { return nullptr; }
     // Its work on all of its operands as C, with `$0` for the address of operand 0, and so on; or empty. Note [Calls as
     // C]
     virtual CBlock block() const { return {}; }
-    // Of a product whose result, operand 0, lies row by row.
+    // Of a product (kMultiplies) whose result, operand 0, lies row by row.
     virtual std::optional<ProductShape> product() const { return std::nullopt; }
     virtual void run_with(const BlockWork&) const {}
     // The product with a row added to each row of its result, in place of what was there; null: it can't. Its operands
@@ -129,7 +144,6 @@ public:
     virtual std::unique_ptr<KernelCall> with_row(char*) const { return nullptr; }
     // Of a copy of one row, operand 1, to each of several that lie one behind the other: the elements of a row.
     virtual std::int64_t repeated_row() const { return 0; }
-    virtual bool may_fail() const { return false; }
     virtual AttentionCall* attending() { return nullptr; }
     virtual const FlatCalls* flat_calls() const { return nullptr; }
     virtual const TransposingProduct* transposing() const { return nullptr; }
@@ -145,7 +159,8 @@ public:
 
 // What one forward left behind, in order.
 struct Capture {
-    std::vector<std::unique_ptr<KernelCall>> calls;
+    FlatLoops& loops;  // which the calls may refer to
+    std::vector<std::unique_ptr<KernelCall>> calls{};
     bool complete = true;
 };
 extern thread_local constinit Capture* capture_under_way;
@@ -176,7 +191,7 @@ private:
 };
 
 Operand operand_of(View& view, bool written);
-// A call that is captured as one loop, on operands that lie at `data`.
+// A call of this loop, on operands that lie at `data`.
 std::unique_ptr<KernelCall> call_of(const FlatLoop& loop, char* const* data);
 
 // A view with the sizes and strides that it points to.
@@ -262,7 +277,7 @@ class CheckingCallOf : public CallOf<kWritten, Kernel, Arguments...> {
 public:
     using CallOf<kWritten, Kernel, Arguments...>::CallOf;
     std::size_t bytes() const override { return sizeof(*this); }
-    bool may_fail() const override { return true; }
+    unsigned traits() const override { return kMayFail; }
 };
 
 // Whether the kernel is done with: skipped, or captured as a `Call` and run.

@@ -35,7 +35,7 @@ public:
     // Those of `first` and later steps.
     void optimizer_steps(std::size_t first) {
         each_call(first, [&](const Place& at, Call& call) {
-            const OpDef& op = *planner_.slice_.runs_of[at.step].op;
+            const OpDef& op = *planner_.step_at(at.step).op;
             if (op.is(kOptimizerStep) && call.call->work() >= kLarge) move(at, first);
         });
     }
@@ -82,9 +82,8 @@ private:
         std::vector<Call> calls;
         for (const Place& one : moving_ | std::views::reverse)
             calls.push_back(std::exchange(planner_.call_at(one), {}));
-        std::vector<Call>& there = planner_.noted_[to->step].calls;
-        there.insert(there.begin() + static_cast<std::ptrdiff_t>(to->call), std::move_iterator(calls.begin()),
-                     std::move_iterator(calls.end()));
+        for (std::size_t i = 0; i < calls.size(); ++i)
+            planner_.noted_[to->step].calls.insert(planner_.slabs_, to->call + i, std::move(calls[i]));
     }
 
     // How early what is moving may run, in `first` or later; what makes numbers for it becomes part of it.
@@ -92,7 +91,7 @@ private:
         std::optional<Place> to;
         for (std::size_t step = from.step + 1; step-- > first;) {
             if (planner_.runs_as_it_is(step)) return to;
-            const std::vector<Call>& calls = planner_.noted_[step].calls;
+            const Planner::Calls& calls = planner_.noted_[step].calls;
             for (std::size_t k = step == from.step ? from.call : calls.size(); k-- > 0;) {
                 const Call& call = calls[k];
                 if (!call.runs || call.constant) continue;
@@ -117,7 +116,7 @@ private:
 };
 
 void Planner::advance_checks() {
-    if (kinds_.failing) Advancing(*this).checks();
+    if (kinds_.traits & kernels::kMayFail) Advancing(*this).checks();
 }
 
 void Planner::advance_optimizer_steps() {

@@ -133,7 +133,7 @@ private:
             const auto* const several = call->flat_calls();
             for (std::size_t k = 0; k < references_[i].size(); ++k) {
                 const Planner::References& references = *references_[i][k];
-                code::Statement made = small_statement(several ? several->loop(k) : call->flat(), references);
+                code::Statement made = small_statement(several ? &several->loop(k) : call->flat(), references);
                 if (!made.expression && !several) made.block = call->block();
                 add(std::move(made), references);
             }
@@ -152,8 +152,7 @@ private:
     }
 
     // A written input may overlap another one: no element of it becomes a variable.
-    code::Statement small_statement(const std::optional<kernels::FlatLoop>& loop,
-                                    const Planner::References& references) const {
+    code::Statement small_statement(const kernels::FlatLoop* loop, const Planner::References& references) const {
         code::Statement made = Planner::statement_of(loop, references);
         if (made.expression == nullptr) return made;
         made.in_memory = loop->count > code::kFewElements || planner_.is_input(references[0].memory);
@@ -171,7 +170,7 @@ private:
     std::vector<std::vector<const Planner::References*>> references_;  // of each call of the plan's order
 };
 
-code::Statement Planner::statement_of(const std::optional<kernels::FlatLoop>& loop, const References& references) {
+code::Statement Planner::statement_of(const kernels::FlatLoop* loop, const References& references) {
     code::Statement made;
     for (const Reference& one : references) made.accesses.push_back({one.offset, 0, 0, one.written});
     if (!loop) return made;
@@ -190,7 +189,7 @@ code::Statement Planner::statement_of(const std::optional<kernels::FlatLoop>& lo
 }
 
 code::Statement Planner::dense_statement_of(const kernels::FlatLoop& loop, const References& references) {
-    code::Statement made = statement_of(loop, references);
+    code::Statement made = statement_of(&loop, references);
     const auto is_loose = [](const code::Access& one) { return one.stride != 1 && (one.stride != 0 || one.written); };
     if (std::ranges::any_of(made.accesses, is_loose)) made.expression = nullptr;
     return made;
@@ -232,7 +231,8 @@ void Plan::advance_code() {
                 *pointer = operand.fixed;
                 return;
             }
-            Base& base = operand.base == Located::kArena ? arena : bases[static_cast<std::size_t>(operand.base)];
+            if (operand.base == Located::kArena) return point_into_arena(pointer, operand.offset);
+            Base& base = bases[static_cast<std::size_t>(operand.base)];
             *pointer = base.address + operand.offset;
             base.places.push_back({pointer, operand.offset});
         };

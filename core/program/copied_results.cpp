@@ -34,7 +34,7 @@ private:
         bool before = false;
         for (std::size_t step = step_ + 1; step-- > 0;) {
             if (reaches(step, to.memory)) return;
-            std::vector<Call>& calls = planner_.noted_[step].calls;
+            Planner::Calls& calls = planner_.noted_[step].calls;
             for (std::size_t k = calls.size(); k-- > 0;) {
                 Call& call = calls[k];
                 if (&call == &copy) before = true;
@@ -95,7 +95,7 @@ private:
 };
 
 void Planner::write_where_copied() {
-    if (kinds_.copy) CopiedResults(*this).go();
+    if (kinds_.traits & kernels::kCopies) CopiedResults(*this).go();
 }
 
 }  // namespace clew

@@ -138,7 +138,7 @@ private:
 };
 
 void Planner::fuse() {
-    if (kinds_.product) Fusing(*this).go();
+    if (kinds_.traits & kernels::kMultiplies) Fusing(*this).go();
 }
 
 }  // namespace clew

@@ -20,9 +20,8 @@ public:
             if (planner_.runs_as_it_is(step) || static_cast<int>(step) == planner_.last_failing_ + 1) close();
             for (Planner::Call& call : planner_.noted_[step].calls) {
                 if (!call.runs || call.constant) continue;
-                const auto loop = call.call->flat();
-                if (loop && loop->count <= kMostElements && loop->operands <= kernels::FlatCalls::kMost)
-                    members_.push_back({&call, *loop});
+                if (is_short(*call.call))
+                    members_.push_back(&call);
                 else
                     close();
             }
@@ -34,27 +33,27 @@ private:
     static constexpr std::int64_t kMostElements = 256;  // of more the time is not in the call
     static constexpr std::size_t kFewest = 4;
 
+    static bool is_short(const kernels::KernelCall& call) {
+        return (call.traits() & kernels::kFewFlat) && call.work() <= kMostElements;
+    }
+
     void close() {
         if (members_.size() >= kFewest) {
             auto made = std::make_unique<kernels::FlatCalls>(members_.size());
-            for (const auto& [call, loop] : members_) {
-                const char* data[kernels::FlatCalls::kMost]{};
+            for (Planner::Call* const call : members_) {
+                const char* data[kernels::kFewOperands]{};
                 for (std::size_t k = 0; k < call->references.size(); ++k) data[k] = *call->references[k].pointer;
-                char** const places = made->add(loop, data);
+                char** const places = made->add(call->call->flat(), data);
                 for (std::size_t k = 0; k < call->references.size(); ++k) call->references[k].pointer = places + k;
                 call->call = nullptr;
             }
-            members_[0].call->call = std::move(made);
+            members_[0]->call = std::move(made);
         }
         members_.clear();
     }
 
-    struct Member {
-        Planner::Call* call;
-        kernels::FlatLoop loop;
-    };
     Planner& planner_;
-    std::vector<Member> members_;
+    std::vector<Planner::Call*> members_;
 };
 
 void Planner::gather_flat_calls() { Gathering(*this).go(); }

@@ -41,7 +41,6 @@ private:
     using Call = Planner::Call;
     using Reference = Planner::Reference;
     static constexpr std::int64_t kWorthIt = 32 << 10;  // bytes of an operand: less stays in a cache from call to call
-    static constexpr std::int64_t kWorthCode = 600;     // elements: fewer are done before strips have begun
     static constexpr std::size_t kMost = kernels::kMostStages, kMostBetween = 64;
 
     struct Member {
@@ -54,10 +53,10 @@ private:
 
     bool is_coded() const { return planner_.program_.coded && code::is_wanted(); }
     bool opens(const Call& call) const {
-        if (!call.runs || call.constant || call.call->work() < kWorthCode) return false;
+        if (!call.runs || call.constant || call.call->work() < Planner::kWorthCode) return false;
         const auto loop = call.call->flat();
         if (!loop || loop->strides[0] == 0) return false;
-        if (is_coded()) return loop->count >= kWorthCode;
+        if (is_coded()) return loop->count >= Planner::kWorthCode;
         return loop->count * loop->items[0] >= kWorthIt && loop->count > 2 * kernels::kStrip;
     }
 

@@ -11,6 +11,7 @@ std::vector<char> Planner::handed_on(const std::vector<int>& last) const {
     constexpr std::int64_t kWorthIt = 32 << 10;  // bytes: less is in a cache, wherever it is
     constexpr std::int64_t kWidest = 16;         // bytes of an element
     std::vector<char> found(last.size());
+    if (kinds_.most_work * kWidest < kWorthIt) return found;
     int position = 0;
     for (const Noted& noted : noted_) {
         for (const Call& call : noted.calls) {

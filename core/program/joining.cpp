@@ -35,7 +35,7 @@ private:
     using Place = Planner::Place;
     static constexpr Place kNowhere{~std::size_t{0}, 0};
 
-    std::vector<Call>& calls_of(std::size_t step) { return planner_.noted_[step].calls; }
+    Planner::Calls& calls_of(std::size_t step) { return planner_.noted_[step].calls; }
     Place& last_use(int memory) { return last_use_[static_cast<std::size_t>(memory)]; }  // by the calls so far
 
     bool is_only_here(int memory) const {
@@ -65,7 +65,7 @@ private:
         std::vector<int> written;
         for (std::size_t step = first.step; step <= last.step; ++step) {
             if (planner_.runs_as_it_is(step)) return {};
-            const std::vector<Call>& calls = calls_of(step);
+            const Planner::Calls& calls = calls_of(step);
             const std::size_t begin = step == first.step ? first.call + 1 : 0;
             const std::size_t end = step == last.step ? last.call : calls.size();
             for (std::size_t k = begin; k < end; ++k)
@@ -90,6 +90,8 @@ private:
     std::vector<Place> last_use_;  // of each memory
 };
 
-void Planner::join() { Joining(*this).go(); }
+void Planner::join() {
+    if (kinds_.traits & kernels::kJoins) Joining(*this).go();
+}
 
 }  // namespace clew

@@ -1,5 +1,4 @@
 // Derivatives of activations that are made with them: Note [Derivatives kept for the backward].
-#include <optional>
 #include <utility>
 
 #include "core/kernels/elementwise/derivative_call.h"
@@ -18,7 +17,7 @@ public:
 
     void go() {
         for (std::size_t step = planner_.noted_.size(); step-- > 0;) {
-            std::vector<Call>& calls = planner_.noted_[step].calls;
+            Planner::Calls& calls = planner_.noted_[step].calls;
             for (std::size_t k = calls.size(); k-- > 0;) {
                 Call& call = calls[k];
                 if (!call.runs) continue;
@@ -49,9 +48,7 @@ private:
         later = {call, later.uses + 1};
     }
 
-    static std::optional<kernels::FlatLoop> flat(const Call& call) {
-        return call.constant ? std::nullopt : call.call->flat();
-    }
+    static const kernels::FlatLoop* flat(const Call& call) { return call.constant ? nullptr : call.call->flat(); }
 
     bool may_be_forward(const Call& call) const {
         if (call.references.size() != 2) return false;
@@ -92,6 +89,8 @@ private:
     std::vector<Later> later_;  // of each memory
 };
 
-void Planner::keep_derivatives() { KeepingDerivatives(*this).go(); }
+void Planner::keep_derivatives() {
+    if (kinds_.derivative) KeepingDerivatives(*this).go();
+}
 
 }  // namespace clew

@@ -18,7 +18,7 @@ void Planner::keep_scores() {
         Call* call;
         kernels::AttentionCall* attention;
     };
-    if (!kinds_.attention) return;
+    if (!(kinds_.traits & kernels::kAttends)) return;
     std::vector<Forward> forwards;
     for (std::size_t step = 0; step < noted_.size(); ++step)
         for (Call& call : noted_[step].calls) {

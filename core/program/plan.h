@@ -3,12 +3,12 @@
 // Note [Memory plans]
 // While the first replay runs, the kernels of its steps are captured (Note [Captured kernels]). A step all of whose
 // work is in captured kernels needs no forward any more: its calls run with pointers that were set before. Memory that
-// such steps make and that does not leave the call lies in one arena, which each replay takes and gives back (a small
-// one is kept), and in which what is not needed at the same time shares its place. Memory that leaves the call
-// (results, gradients, what graphs save) is taken anew by each replay, and inputs may lie elsewhere; so for each of
-// these the plan knows which pointers to move. Kernels of optimizers read their options where the step has them, so
-// these may change. Views are nothing at all. Steps whose forwards do more (they decide by values, draw, run Python)
-// run as they are, between the others.
+// such steps make and that does not leave the call lies in one arena, which each replay takes and gives back (one that
+// is small, or smaller than a list of what points into it, is kept), and in which what is not needed at the same time
+// shares its place. Memory that leaves the call (results, gradients, what graphs save) is taken anew by each replay,
+// and inputs may lie elsewhere; so for each of these the plan knows which pointers to move. Kernels of optimizers read
+// their options where the step has them, so these may change. Views are nothing at all. Steps whose forwards do more
+// (they decide by values, draw, run Python) run as they are, between the others.
 //
 // Elementwise calls over the same many elements run together, strip by strip: Note [Strips of captured calls],
 // core/program/grouping.cpp.
@@ -25,7 +25,9 @@
 #include <optional>
 #include <vector>
 
-#include "core/kernels/capture.h"
+#include "core/base/slab_list.h"
+#include "core/kernels/memory/flat_loops.h"
+#include "core/program/by_position.h"
 #include "core/program/code/coded.h"
 #include "core/program/program.h"
 
@@ -58,6 +60,7 @@ struct Plan {
         }
     };
 
+    std::shared_ptr<const kernels::FlatLoops> loops;  // of the calls
     std::vector<std::unique_ptr<kernels::KernelCall>> calls;
     std::vector<Planned> order;
     std::vector<Base> bases;
@@ -80,6 +83,9 @@ struct Plan {
     std::int64_t arena_bytes = 0;
     static constexpr std::int64_t kKeptArena = 4096;  // bytes: one that is no larger is kept from replay to replay
     StorageRef kept_arena;
+    StorageRef new_arena() const;
+    void put_arena(const StorageRef& memory);
+    void point_into_arena(char** pointer, std::int64_t offset);
     StorageRef constants;      // what calls made that have run once
     std::vector<char> direct;  // as in Slice
     // Nothing but calls that can't fail, on inputs, which are written where they lie, and on the arena.
@@ -124,6 +130,7 @@ public:
     Planner(const Program& program, const Slice& slice);
     // Where the memory of an input lies (`shift` included), before the first step.
     void lies(int memory, char* address);
+    kernels::FlatLoops& loops() { return *loops_; }  // for what is captured
     // What the step has left behind, which it takes; `registers` as they are after it.
     void note(int index, kernels::Capture& capture, const std::vector<Tensor>& registers);
     std::unique_ptr<Plan> make();
@@ -145,9 +152,10 @@ private:
         int step = -1;                                        // of Slice::runs_of, if it runs with those of another one
         bool is_gathered() const { return call == nullptr; }  // into one before it: Note [Runs of flat calls]
     };
+    using Calls = SlabList<Call>;
     struct Noted {
         bool captured = false;
-        std::vector<Call> calls;
+        Calls calls{};
     };
     struct Temporary {
         char* address;
@@ -155,16 +163,18 @@ private:
     };
     // Of which there is at least one among the calls: what has to do with others alone need not look for them.
     struct Kinds {
-        bool transposing = false, attention = false, product = false, copy = false, failing = false, optimizer = false;
-        bool strips = false;
+        unsigned traits = 0;
+        std::int64_t most_work = 0;
+        bool optimizer = false, derivative = false, strips = false;
     };
-    void note_kind(kernels::KernelCall& call, int index);
+    void note_kind(const Call& call);
 
     // A call of a step: its place in `noted_`.
     struct Place {
         std::size_t step, call;
     };
     Call& call_at(const Place& at) { return noted_[at.step].calls[at.call]; }
+    const Step& step_at(std::size_t run) const;  // of Slice::runs_of
     // Between the others: it does more than its calls.
     bool runs_as_it_is(std::size_t step) const;
     std::size_t memories() const { return program_.memories.size() + temporaries_.size(); }
@@ -174,7 +184,7 @@ private:
         return index < program_.memories.size() && program_.memories[index].input >= 0;
     }
     std::vector<int> count_uses() const;
-    static code::Statement statement_of(const std::optional<kernels::FlatLoop>& loop, const References& references);
+    static code::Statement statement_of(const kernels::FlatLoop* loop, const References& references);
     // An expression only if its operands lie element after element, or are one number.
     static code::Statement dense_statement_of(const kernels::FlatLoop& loop, const References& references);
     bool may_be_captured(int index) const;
@@ -191,11 +201,13 @@ private:
     void join();
     void write_where_copied();
     void find_constants();
+    static constexpr std::int64_t kWorthCode = 600;  // elements: fewer are done before strips have begun
     void group();
     void fuse();
     void lay_out(Plan& plan);
     std::vector<char> handed_on(const std::vector<int>& last) const;
     Plan::Located::Operand locate(Plan& plan, const Reference& one);
+    ByPosition last_uses() const;
     void order(Plan& plan);
     std::vector<char> only_saved() const;
     void look(Plan& plan);
@@ -213,7 +225,9 @@ private:
     const Slice& slice_;
     std::vector<char> varying_;     // of each register: a constant that is set anew for each run
     std::vector<char*> addresses_;  // of memories in this replay
-    std::vector<Noted> noted_;      // for each of Slice::runs_of
+    std::shared_ptr<kernels::FlatLoops> loops_ = std::make_shared<kernels::FlatLoops>();
+    Slabs slabs_;            // of the calls
+    SlabList<Noted> noted_;  // for each of Slice::runs_of
     std::vector<Temporary> temporaries_;
     Kinds kinds_;
     std::vector<char> planned_, wanted_, constant_;  // for each memory

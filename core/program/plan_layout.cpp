@@ -1,5 +1,7 @@
 // Where the memory of a plan lies, in which order it runs, and which tensors it needs.
 #include <algorithm>
+#include <ranges>
+#include <unordered_map>
 #include <utility>
 
 #include "core/base/frame.h"
@@ -12,26 +14,6 @@ namespace clew {
 namespace {
 
 constexpr std::int64_t kNoPlace = -1;
-
-// For each position some items, each of which is at one.
-class ByPosition {
-public:
-    ByPosition(std::size_t positions, std::size_t items)
-        : first_(positions, -1), last_(positions, -1), next_(items, -1) {}
-    void add(int position, std::size_t item) {
-        const auto at = static_cast<std::size_t>(position);
-        (first_[at] < 0 ? first_[at] : next_[static_cast<std::size_t>(last_[at])]) = static_cast<int>(item);
-        last_[at] = static_cast<int>(item);
-    }
-    template <class Body>
-    void each(std::size_t position, const Body& body) const {
-        for (int item = first_[position]; item >= 0; item = next_[static_cast<std::size_t>(item)])
-            body(static_cast<std::size_t>(item));
-    }
-
-private:
-    std::vector<int> first_, last_, next_;
-};
 
 }  // namespace
 
@@ -67,16 +49,17 @@ void Planner::lay_out(Plan& plan) {
         const Temporary& temporary = temporaries_[memory - program_.memories.size()];
         return temporary.before + temporary.after;
     };
-    ByPosition begins(static_cast<std::size_t>(position), memories()), ends = begins, handed = begins;
+    ByPosition begins(static_cast<std::size_t>(position), memories()), ends = begins, handed;
     const std::vector<char> is_handed = handed_on(last);
-    for (std::size_t i = 0; i < memories(); ++i) {
+    if (std::ranges::count(is_handed, 1)) handed = ByPosition(static_cast<std::size_t>(position), memories());
+    for (std::size_t i = memories(); i-- > 0;) {
         if (!is_planned(static_cast<int>(i)) || wanted_[i] || first[i] < 0) continue;
         if (constant_[i]) {
             places_[i] = constants.take(bytes_of(i));
             continue;
         }
-        begins.add(first[i], i);
-        (is_handed[i] ? handed : ends).add(last[i], i);
+        begins.add_first(first[i], i);
+        (is_handed[i] ? handed : ends).add_first(last[i], i);
     }
     for (std::size_t at = 0; at < static_cast<std::size_t>(position); ++at) {
         const auto give = [&](std::size_t memory) { arena.give(places_[memory], bytes_of(memory)); };
@@ -85,7 +68,11 @@ void Planner::lay_out(Plan& plan) {
         ends.each(at, give);
     }
     plan.arena_bytes = arena.bytes();
-    if (plan.arena_bytes) plan.arena.places.reserve(references);
+    const auto table = static_cast<std::int64_t>(references * sizeof(Plan::Place));
+    if (plan.arena_bytes > table)
+        plan.arena.places.reserve(references);
+    else if (plan.arena_bytes)
+        plan.put_arena(plan.kept_arena = plan.new_arena());
     if (constants.bytes()) plan.constants = Storage::make(constants.bytes());
 
     const auto base = [&](std::size_t memory) {
@@ -107,9 +94,10 @@ void Planner::lay_out(Plan& plan) {
                 const Plan::Located::Operand at = locate(plan, one);
                 if (at.base == Plan::Located::kFixed)
                     *one.pointer = at.fixed;
+                else if (at.base == Plan::Located::kArena)
+                    plan.point_into_arena(one.pointer, at.offset);
                 else
-                    (at.base == Plan::Located::kArena ? plan.arena : plan.bases[static_cast<std::size_t>(at.base)])
-                        .places.push_back({one.pointer, at.offset});
+                    plan.bases[static_cast<std::size_t>(at.base)].places.push_back({one.pointer, at.offset});
             }
             if (call.constant) call.call->run();
         }
@@ -127,29 +115,36 @@ Plan::Located::Operand Planner::locate(Plan& plan, const Reference& one) {
     return {Plan::Located::kArena, offset, nullptr};
 }
 
-void Planner::order(Plan& plan) {
-    std::vector<int> last(program_.memories.size(), -1);  // entry that reads memory which a step makes
-    std::size_t calls = 0;
-    const auto made_by_step = [&](std::size_t memory) {
-        return program_.memories[memory].input < 0 && program_.memories[memory].made_by >= 0 && !planned_[memory];
+// After which step memory is let go that a step makes which runs as it is.
+ByPosition Planner::last_uses() const {
+    const auto is_let_go = [&](std::size_t memory) {
+        const Memory& of = program_.memories[memory];
+        return of.input < 0 && of.made_by >= 0 && !planned_[memory] && !wanted_[memory];
     };
+    std::vector<std::size_t> let_go;
+    for (std::size_t i = 0; i < program_.memories.size(); ++i)
+        if (is_let_go(i)) let_go.push_back(i);
+    if (let_go.empty()) return {};
+    std::vector<int> last(program_.memories.size(), -1);  // entry that uses it
     for (std::size_t i = 0; i < noted_.size(); ++i) {
         const ReplayStep& run = slice_.runs_of[i];
         for (int k = 0; k < run.inputs + run.outputs; ++k)
             if (const int reg = slice_.registers[static_cast<std::size_t>(run.first + k)]; reg >= 0)
                 last[static_cast<std::size_t>(program_.of(reg).memory)] = static_cast<int>(i);
-        calls += noted_[i].calls.size();
         // A call may do what one of an earlier step did (Note [Joined calls]).
         for (const Call& call : noted_[i].calls)
             for (const Reference& one : call.references)
                 if (const auto memory = static_cast<std::size_t>(one.memory); call.runs && memory < last.size())
                     last[memory] = static_cast<int>(i);
     }
-    plan.calls.reserve(calls);
-    plan.order.reserve(calls);
-    ByPosition let_go(noted_.size(), last.size());
-    for (std::size_t i = 0; i < last.size(); ++i)
-        if (last[i] >= 0 && made_by_step(i) && !wanted_[i]) let_go.add(last[i], i);
+    ByPosition made(noted_.size(), last.size());
+    for (const std::size_t memory : let_go | std::views::reverse)
+        if (last[memory] >= 0) made.add_first(last[memory], memory);
+    return made;
+}
+
+void Planner::order(Plan& plan) {
+    const ByPosition let_go = last_uses();
     for (std::size_t i = 0; i < noted_.size(); ++i) {
         if (static_cast<int>(i) == last_failing_ + 1) plan.safe = plan.order.size();
         for (Call& call : noted_[i].calls) {
@@ -172,8 +167,8 @@ std::vector<char> Planner::only_saved() const {
     if (program_.outcome == nullptr) return saved;
     saved = slice_.wanted;
     for (const int reg : program_.outcome->given_registers()) saved[static_cast<std::size_t>(reg)] = 0;
-    for (const Step& step : program_.steps)
-        if (step.kind == StepKind::Rebind && step.inputs[0] >= 0) saved[static_cast<std::size_t>(step.inputs[0])] = 0;
+    for (const int index : slice_.rebinds)
+        saved[static_cast<std::size_t>(program_.steps[static_cast<std::size_t>(index)].inputs[0])] = 0;
     for (std::size_t i = 0; i < saved.size(); ++i) saved[i] = saved[i] && !program_.registers[i].number;
     return saved;
 }
@@ -219,7 +214,7 @@ void Planner::look(Plan& plan) {
         if (places_[memory] != kNoPlace && !parts[memory]) {
             char* const begin = constant_[memory] ? plan.constants->data + places_[memory] : nullptr;
             parts[memory] = Storage::wrap(begin, program_.memories[memory].bytes, nullptr, nullptr);
-            if (begin == nullptr) plan.arena.places.push_back({&parts[memory]->data, places_[memory]});
+            if (begin == nullptr) plan.point_into_arena(&parts[memory]->data, places_[memory]);
         }
         if (parts[memory]) plan.registers[i] = look_at(reg, parts[memory], 0);
     }
@@ -240,11 +235,12 @@ void Planner::look(Plan& plan) {
 
 bool Planner::may_fail(std::size_t index) const {
     if (noted_[index].captured)
-        return std::ranges::any_of(
-            noted_[index].calls, [](const Call& call) { return call.runs && !call.constant && call.call->may_fail(); });
+        return (kinds_.traits & kernels::kMayFail) && std::ranges::any_of(noted_[index].calls, [](const Call& call) {
+                   return call.runs && !call.constant && call.call->may_fail();
+               });
     const ReplayStep& run = slice_.runs_of[index];
-    if (run.kind == StepKind::Run) return !run.op->is(kOptimizerStep);
-    return run.kind == StepKind::Read && program_.decides(program_.steps[static_cast<std::size_t>(run.step)]);
+    if (run.kind == StepKind::Run) return !step_at(index).op->is(kOptimizerStep);
+    return run.kind == StepKind::Read && program_.decides(step_at(index));
 }
 
 void Planner::find_last_failing() {
@@ -255,19 +251,20 @@ void Planner::find_last_failing() {
 // Memory of what leaves the call; of gradients, if they can be written where those before lie.
 void Planner::find_taken(Plan& plan) const {
     const int last_step = last_failing_ < 0 ? -1 : slice_.runs_of[static_cast<std::size_t>(last_failing_)].step;
-    std::vector<Plan::Taken> of_memory(program_.memories.size());
+    std::unordered_map<int, const Step*> sets_gradient;  // by memory
     for (const int index : slice_.gradients) {
         const Step& step = program_.steps[static_cast<std::size_t>(index)];
-        if (step.inputs[0] < 0) continue;
-        Plan::Taken& taken = of_memory[static_cast<std::size_t>(program_.of(step.inputs[0]).memory)];
-        taken.leaf = step.index;
-        taken.gradient = step.inputs[0];
+        if (step.inputs[0] >= 0) sets_gradient[program_.of(step.inputs[0]).memory] = &step;
     }
-    for (std::size_t i = 0; i < of_memory.size(); ++i) {
+    for (std::size_t i = 0; i < program_.memories.size(); ++i) {
         if (!planned_[i] || !wanted_[i]) continue;
-        of_memory[i].memory = static_cast<int>(i);
-        const bool renews = of_memory[i].leaf >= 0 && program_.memories[i].made_by > last_step;
-        (renews ? plan.renewed : plan.taken).push_back(std::move(of_memory[i]));
+        Plan::Taken taken{static_cast<int>(i)};
+        if (const auto found = sets_gradient.find(taken.memory); found != sets_gradient.end()) {
+            taken.leaf = found->second->index;
+            taken.gradient = found->second->inputs[0];
+        }
+        const bool renews = taken.leaf >= 0 && program_.memories[i].made_by > last_step;
+        (renews ? plan.renewed : plan.taken).push_back(std::move(taken));
     }
 }
 
@@ -275,13 +272,12 @@ void Planner::find_taken(Plan& plan) const {
 // optimizers at the end, and whatever has been captured.
 void Planner::find_direct(Plan& plan) const {
     plan.direct.assign(program_.memories.size(), 1);
-    for (std::size_t i = 0; i < noted_.size(); ++i)
-        for (const KeptWrite& written : program_.steps[static_cast<std::size_t>(slice_.runs_of[i].step)].writes) {
-            const KeptRegister& reg = program_.of(written.reg);
-            // A step that runs as it is may need memory for a copy.
-            if (static_cast<int>(i) <= last_failing_ || (!noted_[i].captured && !reg.layout->contiguous))
-                plan.direct[static_cast<std::size_t>(reg.memory)] = 0;
-        }
+    for (const SliceWrite& one : slice_.writes) {
+        const KeptRegister& reg = program_.of(one.reg);
+        // A step that runs as it is may need memory for a copy.
+        if (static_cast<int>(one.run) <= last_failing_ || (!noted_[one.run].captured && !reg.layout->contiguous))
+            plan.direct[static_cast<std::size_t>(reg.memory)] = 0;
+    }
 }
 
 }  // namespace clew

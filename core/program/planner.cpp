@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/base/frame.h"
+#include "core/kernels/elementwise/derivative_call.h"
 #include "core/program/plan.h"
 #include "core/program/slice.h"
 
@@ -16,12 +17,25 @@ Tensor look_at(const KeptRegister& reg, StorageRef storage, std::int64_t shift) 
     return Tensor::steal(object);
 }
 
+constexpr std::int64_t kLine = 64;  // bytes of a cache's line
+
+StorageRef Plan::new_arena() const { return Storage::make(arena_bytes + kLine); }
+
+void Plan::put_arena(const StorageRef& memory) {
+    arena.move(memory->data + -reinterpret_cast<std::uintptr_t>(memory->data) % kLine);
+}
+
+void Plan::point_into_arena(char** pointer, std::int64_t offset) {
+    *pointer = arena.address + offset;
+    if (!kept_arena) arena.places.push_back({pointer, offset});
+}
+
 std::int64_t Plan::bytes() const {
     const auto table = [](const auto& list) { return static_cast<std::int64_t>(list.capacity() * sizeof(list[0])); };
     std::int64_t sum = table(calls) + table(order) + table(bases) + table(base_of) + table(taken) + table(renewed) +
                        table(looking) + table(passing) + table(saved) + table(handed_over) + table(registers) +
                        table(direct) + table(arena.places) + (constants ? constants->bytes : 0) +
-                       (kept_arena ? kept_arena->bytes : 0);
+                       (kept_arena ? kept_arena->bytes : 0) + static_cast<std::int64_t>(loops->bytes());
     for (const Base& base : bases) sum += table(base.places);
     for (const auto& call : calls) sum += static_cast<std::int64_t>(call->bytes());
     return sum + (planner ? planner->bytes() : 0);
@@ -29,23 +43,24 @@ std::int64_t Plan::bytes() const {
 
 std::int64_t Planner::bytes() const {
     const auto table = [](const auto& list) { return list.capacity() * sizeof(list[0]); };
-    std::size_t sum = sizeof(*this) + table(noted_) + table(temporaries_) + table(varying_) + table(addresses_) +
-                      table(planned_) + table(wanted_) + table(constant_) + table(places_);
-    for (const Noted& one : noted_) sum += table(one.calls);
-    return static_cast<std::int64_t>(sum);
+    std::size_t sum = sizeof(*this) + table(temporaries_) + table(varying_) + table(addresses_) + table(planned_) +
+                      table(wanted_) + table(constant_) + table(places_);
+    return static_cast<std::int64_t>(sum) + slabs_.bytes();
 }
 
 Planner::Planner(const Program& program, const Slice& slice)
-    : program_(program),
-      slice_(slice),
-      varying_(program.registers.size()),
-      addresses_(program.memories.size()),
-      noted_(slice.runs_of.size()) {
+    : program_(program), slice_(slice), varying_(program.registers.size()), addresses_(program.memories.size()) {
+    slabs_.reserve(slice.runs_of.size() * (sizeof(Noted) + sizeof(Call)));
+    noted_ = SlabList<Noted>(slabs_, slice.runs_of.size());
     const auto varies = [&](std::size_t constant) {
         varying_[static_cast<std::size_t>(program.constants[constant].first)] = 1;
     };
     for (const std::size_t constant : program.varying) varies(constant);
     for (const NumberUse& use : program.number_uses) varies(use.constant);
+}
+
+const Step& Planner::step_at(std::size_t run) const {
+    return program_.steps[static_cast<std::size_t>(slice_.runs_of[run].step)];
 }
 
 void Planner::lies(int memory, char* address) { addresses_[static_cast<std::size_t>(memory)] = address; }
@@ -55,41 +70,43 @@ void Planner::lies(int memory, char* address) { addresses_[static_cast<std::size
 bool Planner::may_be_captured(int index) const {
     const ReplayStep& run = slice_.runs_of[static_cast<std::size_t>(index)];
     const std::span inputs(slice_.registers.data() + run.first, run.inputs);
-    return run.kind == StepKind::Run && run.details.generator == nullptr && !run.op->draws &&
-           (run.op->is(kOptimizerStep) || !run.varies) &&
+    const Step& step = step_at(static_cast<std::size_t>(index));
+    return run.kind == StepKind::Run && step.generator == nullptr && !step.op->draws &&
+           (step.op->is(kOptimizerStep) || !run.varies) &&
            std::ranges::none_of(inputs, [&](int reg) { return reg >= 0 && varying_[static_cast<std::size_t>(reg)]; });
 }
 
 void Planner::note(int index, kernels::Capture& capture, const std::vector<Tensor>& registers) {
     if (!capture.complete || !may_be_captured(index)) return;
     const std::size_t first = temporaries_.size();
-    std::vector<Call> calls;
-    calls.reserve(capture.calls.size());
+    Calls calls;
+    calls.reserve(slabs_, capture.calls.size());
     for (auto& captured : capture.calls) {
-        Call& call = calls.emplace_back();
+        Call& call = calls.emplace_back(slabs_);
         call.call = std::move(captured);
         const kernels::Operands operands = call.call->operands();
         for (const kernels::Operand& operand : operands)
             if (!refer(operand, index, registers, call) && !refer_to_temporary(operand, first, call)) return;
     }
-    for (const Call& call : calls) note_kind(*call.call, index);
+    for (const Call& call : calls) note_kind(call);
+    kinds_.optimizer |= step_at(static_cast<std::size_t>(index)).op->is(kOptimizerStep);
     noted_[static_cast<std::size_t>(index)] = {true, std::move(calls)};
 }
 
-void Planner::note_kind(kernels::KernelCall& call, int index) {
-    kinds_.transposing |= call.transposing() != nullptr;
-    kinds_.attention |= call.attending() != nullptr;
-    kinds_.product |= call.product().has_value();
-    kinds_.copy |= call.plain_copy().has_value();
-    kinds_.failing |= call.may_fail();
-    kinds_.optimizer |= slice_.runs_of[static_cast<std::size_t>(index)].op->is(kOptimizerStep);
+void Planner::note_kind(const Call& call) {
+    kinds_.traits |= call.call->traits();
+    kinds_.most_work = std::max(kinds_.most_work, call.call->work());
+    if (kinds_.derivative || call.references.size() != 2) return;
+    const auto loop = call.call->flat();
+    kinds_.derivative = loop && kernels::has_derivative(*loop);
 }
 
-// Into the memory of an input or an output of the step.
+// Into the memory of an input or an output of the step: most calls have their operands in the same order.
 bool Planner::refer(const kernels::Operand& operand, int index, const std::vector<Tensor>& registers, Call& call) {
     const ReplayStep& run = slice_.runs_of[static_cast<std::size_t>(index)];
     char* const address = *operand.place;
-    const int count = run.inputs + run.outputs, likely = operand.written ? run.inputs : 0;
+    const int count = run.inputs + run.outputs, before = static_cast<int>(call.references.size());
+    const int likely = operand.written ? run.inputs : std::min(std::max(before - 1, 0), count);
     for (int i = 0; i < count; ++i) {
         const int at = i + likely < count ? i + likely : i + likely - count;
         const int reg = slice_.registers[static_cast<std::size_t>(run.first + at)];
@@ -168,12 +185,13 @@ std::unique_ptr<Plan> Planner::make() {
     advance_checks();
     find_last_failing();
     write_where_copied();
-    group();
+    if (kinds_.most_work >= kWorthCode) group();
     fuse();
     advance_optimizer_steps();
     copy_results_of_many();
     gather_flat_calls();
     auto plan = std::make_unique<Plan>();
+    plan->loops = loops_;
     find_taken(*plan);
     lay_out(*plan);
     order(*plan);
@@ -223,10 +241,10 @@ bool Planner::may_change_between(std::size_t first, std::size_t last, int memory
         for (const Call& call : noted_[step].calls)
             for (const Reference& one : call.references)
                 if (one.written && one.memory == memory) return true;
-        for (const KeptWrite& one : program_.steps[static_cast<std::size_t>(slice_.runs_of[step].step)].writes)
-            if (program_.of(one.reg).memory == memory) return true;
     }
-    return false;
+    return std::ranges::any_of(slice_.writes, [&](const SliceWrite& one) {
+        return first < one.run && one.run < last && program_.of(one.reg).memory == memory;
+    });
 }
 
 void Planner::leave_out_unread() {
@@ -236,12 +254,12 @@ void Planner::leave_out_unread() {
     for (std::size_t i = noted_.size(); i-- > 0;) {
         const ReplayStep& run = slice_.runs_of[i];
         if (!noted_[i].captured) {
-            for (int k = 0; k < run.inputs && !run.op->is(kGeometryOnly); ++k)
+            for (int k = 0; k < run.inputs && !step_at(i).op->is(kGeometryOnly); ++k)
                 if (const int reg = slice_.registers[static_cast<std::size_t>(run.first + k)]; reg >= 0)
                     needed[static_cast<std::size_t>(program_.of(reg).memory)] = 1;
             continue;
         }
-        std::vector<Call>& calls = noted_[i].calls;
+        Calls& calls = noted_[i].calls;
         for (std::size_t k = calls.size(); k-- > 0;) {
             calls[k].runs = calls[k].call->may_fail();
             for (const Reference& one : calls[k].references)
@@ -259,23 +277,23 @@ void Planner::find_constants() {
     for (std::size_t i = 0; i < memories(); ++i) constant_[i] = is_planned(static_cast<int>(i)) && !wanted_[i];
     for (const auto& [reg, value] : program_.constants)
         constant_[static_cast<std::size_t>(program_.of(reg).memory)] = 1;
-    bool found = true;
+    bool found = false;
     const auto varies = [&](int memory) { found |= std::exchange(constant_[static_cast<std::size_t>(memory)], 0); };
-    for (std::size_t i = 0; i < noted_.size(); ++i) {
-        if (noted_[i].captured) continue;
-        const Step& step = program_.steps[static_cast<std::size_t>(slice_.runs_of[i].step)];
-        for (const KeptWrite& written : step.writes) varies(program_.of(written.reg).memory);
-    }
-    while (std::exchange(found, false))
-        for (Noted& noted : noted_)
-            for (Call& call : noted.calls) {
-                call.constant = call.runs && std::ranges::all_of(call.references, [&](const Reference& one) {
-                                    return constant_[static_cast<std::size_t>(one.memory)];
-                                });
-                if (!call.runs || call.constant) continue;
-                for (const Reference& one : call.references)
-                    if (one.written) varies(one.memory);
-            }
+    for (const SliceWrite& one : slice_.writes)
+        if (!noted_[one.run].captured) varies(program_.of(one.reg).memory);
+    std::vector<Call*> constant;
+    const auto look_at = [&](Call& call) {
+        call.constant = std::ranges::all_of(
+            call.references, [&](const Reference& one) { return constant_[static_cast<std::size_t>(one.memory)]; });
+        if (call.constant) return true;
+        for (const Reference& one : call.references)
+            if (one.written) varies(one.memory);
+        return false;
+    };
+    for (Noted& noted : noted_)
+        for (Call& call : noted.calls)
+            if (call.runs && look_at(call)) constant.push_back(&call);
+    while (std::exchange(found, false)) std::erase_if(constant, [&](Call* call) { return !look_at(*call); });
 }
 
 }  // namespace clew

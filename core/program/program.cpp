@@ -85,7 +85,6 @@ std::int64_t bytes_of(const Program& program) {
     for (const auto& [reg, value] : program.constants) add(value);
     for (const Tensor& read : program.reads) add(read);
     for (const auto& slice : program.slices) {
-        table(slice->runs_of), table(slice->registers);
         if (slice->plan) sum += slice->plan->bytes();
     }
     for (const Step& step : program.steps) table(step.inputs), table(step.outputs);

@@ -123,7 +123,7 @@ private:
             const int memory = program_.of(program_.inputs[static_cast<std::size_t>(i)].reg).memory;
             planner->lies(memory, state_.grounds[static_cast<std::size_t>(memory)].address());
         }
-        kernels::Capture capture;
+        kernels::Capture capture{planner->loops()};
         for (std::size_t i = 0; i < slice_.runs_of.size(); ++i) {
             capture.calls.clear();
             capture.complete = true;

@@ -11,8 +11,6 @@
 namespace clew {
 namespace {
 
-constexpr std::int64_t kLine = 64;  // bytes of a cache's line
-
 void look(ReplayState& state, std::span<const int> registers) {
     for (const int reg : registers) {
         const KeptRegister& of = state.program.of(reg);
@@ -36,8 +34,8 @@ StorageRef new_memory(const ReplayState& state, const Plan::Taken& taken) {
 void take_memory(ReplayState& state) {
     Plan& plan = *state.plan;
     if (plan.arena_bytes && !plan.kept_arena) {
-        StorageRef arena = Storage::make(plan.arena_bytes + kLine);
-        plan.arena.move(arena->data + -reinterpret_cast<std::uintptr_t>(arena->data) % kLine);
+        StorageRef arena = plan.new_arena();
+        plan.put_arena(arena);
         (plan.arena_bytes > Plan::kKeptArena ? state.arena : plan.kept_arena) = std::move(arena);
     }
     for (const Plan::Taken& one : plan.taken) take(state, one, new_memory(state, one));

@@ -32,29 +32,34 @@ private:
 // adding. Then the calls work in the arena, which stays where it is, and a copy is made behind the last of them.
 class ResultsOfMany {
 public:
-    explicit ResultsOfMany(Planner& planner) : planner_(planner), found_(planner.program_.memories.size()) {}
+    explicit ResultsOfMany(Planner& planner) : planner_(planner) {}
 
     void go() {
+        for (std::size_t memory = 0; memory < planner_.planned_.size(); ++memory)
+            if (may_be_worth_it(memory)) found_.push_back({memory});
+        if (found_.empty()) return;
+        index_of_.assign(planner_.planned_.size(), -1);
+        for (std::size_t i = 0; i < found_.size(); ++i) index_of_[found_[i].memory] = static_cast<int>(i);
         for (std::size_t step = 0; step < planner_.noted_.size(); ++step) {
-            std::vector<Planner::Call>& calls = planner_.noted_[step].calls;
+            Planner::Calls& calls = planner_.noted_[step].calls;
             for (std::size_t k = 0; k < calls.size(); ++k)
                 if (calls[k].runs && !calls[k].constant)
                     for (const Planner::Reference& one : calls[k].references) note(one, {step, k});
             if (planner_.runs_as_it_is(step)) leave_as_they_are(planner_.slice_.runs_of[step]);
         }
-        std::vector<int> place_of(found_.size(), -1);
         std::vector<std::pair<Planner::Place, Planner::Call>> copies;
-        for (std::size_t memory = 0; memory < found_.size(); ++memory) {
-            if (!is_worth_it(memory)) continue;
-            place_of[memory] = add_temporary(memory);
-            copies.emplace_back(found_[memory].last, copy_of(static_cast<int>(memory), place_of[memory]));
+        for (Found& found : found_) {
+            if (found.references < kMany || found.as_it_is) continue;
+            found.place = add_temporary(found.memory);
+            copies.emplace_back(found.last, copy_of(static_cast<int>(found.memory), found.place));
         }
         if (copies.empty()) return;
         for (Planner::Noted& noted : planner_.noted_)
             for (Planner::Call& call : noted.calls)
                 for (Planner::Reference& one : call.references)
-                    if (call.runs && !call.constant && memory_of(one) < found_.size() && place_of[memory_of(one)] >= 0)
-                        one.memory = place_of[memory_of(one)];
+                    if (const Found* const found = found_of(one);
+                        found && found->place >= 0 && call.runs && !call.constant)
+                        one.memory = found->place;
         insert(std::move(copies));
     }
 
@@ -62,27 +67,34 @@ private:
     static constexpr int kMany = 32;            // references
     static constexpr std::int64_t kFew = 1024;  // bytes
     struct Found {
+        std::size_t memory;
         int references = 0;
         bool as_it_is = false;
+        int place = -1;  // of the memory in the arena
         Planner::Place last{};
     };
 
-    static std::size_t memory_of(const Planner::Reference& one) { return static_cast<std::size_t>(one.memory); }
+    // Null: another one, or a temporary.
+    Found* found_of(const Planner::Reference& one) { return found_on(one.memory); }
+    Found* found_on(int memory) {
+        const auto index = static_cast<std::size_t>(memory);
+        if (index >= index_of_.size() || index_of_[index] < 0) return nullptr;
+        return &found_[static_cast<std::size_t>(index_of_[index])];
+    }
     void note(const Planner::Reference& one, const Planner::Place& at) {
-        if (memory_of(one) >= found_.size()) return;  // a temporary
-        Found& found = found_[memory_of(one)];
-        ++found.references;
-        found.last = at;
+        Found* const found = found_of(one);
+        if (found == nullptr) return;
+        ++found->references;
+        found->last = at;
     }
     void leave_as_they_are(const ReplayStep& run) {
         for (int k = 0; k < run.inputs + run.outputs; ++k)
             if (const int reg = planner_.slice_.registers[static_cast<std::size_t>(run.first + k)]; reg >= 0)
-                found_[static_cast<std::size_t>(planner_.program_.of(reg).memory)].as_it_is = true;
+                if (Found* const found = found_on(planner_.program_.of(reg).memory)) found->as_it_is = true;
     }
-    bool is_worth_it(std::size_t memory) const {
-        const Found& found = found_[memory];
-        return found.references >= kMany && !found.as_it_is && planner_.planned_[memory] && planner_.wanted_[memory] &&
-               !planner_.constant_[memory] && planner_.program_.memories[memory].bytes <= kFew;
+    bool may_be_worth_it(std::size_t memory) const {
+        return planner_.planned_[memory] && planner_.wanted_[memory] && !planner_.constant_[memory] &&
+               planner_.program_.memories[memory].bytes <= kFew;
     }
     int add_temporary(std::size_t memory) {
         const auto place = static_cast<int>(planner_.memories());
@@ -105,14 +117,15 @@ private:
             return std::pair(one.first.step, one.first.call) > std::pair(other.first.step, other.first.call);
         });
         for (auto& [last, copy] : copies) {
-            std::vector<Planner::Call>& calls = planner_.noted_[last.step].calls;
+            Planner::Calls& calls = planner_.noted_[last.step].calls;
             copy.step = calls[last.call].step;
-            calls.insert(calls.begin() + static_cast<std::ptrdiff_t>(last.call) + 1, std::move(copy));
+            calls.insert(planner_.slabs_, last.call + 1, std::move(copy));
         }
     }
 
     Planner& planner_;
-    std::vector<Found> found_;  // of each memory of the program
+    std::vector<Found> found_;
+    std::vector<int> index_of_;  // of each memory of the program: in `found_`
 };
 
 void Planner::copy_results_of_many() { ResultsOfMany(*this).go(); }

@@ -46,25 +46,26 @@ void StepRunner::execute(const ReplayStep& run, const int* inputs, const int* ou
         }
     } const clean{results};
     if (run.form == Form::InPlace) in_place_ = regs[static_cast<std::size_t>(inputs[0])];
-    OpCall call{*run.op, Tensors(room, run.inputs), run.attributes, results, run.form, &run.details};
+    const Step& step = program_.steps[static_cast<std::size_t>(run.step)];
+    const CallDetails details{.name = step.name, .generator = step.generator};
+    OpCall call{*step.op, Tensors(room, run.inputs), step.attributes.data(), results, run.form, &details};
     try {
         [[maybe_unused]] const DispatchFrame frame;
         std::optional<kernels::CaptureScope> capturing;
         if (capture) capturing.emplace(*capture);
-        run.form == Form::Accumulate ? run.op->forward(call) : run_forward(call);
+        run.form == Form::Accumulate ? step.op->forward(call) : run_forward(call);
     } catch (const Error& error) {
-        throw ReplayFailed(error.what(), &program_.steps[static_cast<std::size_t>(run.step)]);
+        throw ReplayFailed(error.what(), &step);
     } catch (const PythonError&) {
-        throw ReplayFailed(format("%s: raised an error", run.details.name ? run.details.name : run.op->name),
-                           &program_.steps[static_cast<std::size_t>(run.step)]);
+        throw ReplayFailed(format("%s: raised an error", step.name ? step.name : step.op->name), &step);
     }
     for (std::size_t i = 0; i < run.outputs; ++i) {
         if (outputs[i] < 0) continue;
         Tensor& made = call.outputs[i];
         if (!made || !same_geometry(made, program_.of(outputs[i])))
-            throw ReplayFailed(format("%s: gives another result than in the recorded run: %s", run.op->name,
+            throw ReplayFailed(format("%s: gives another result than in the recorded run: %s", step.op->name,
                                       made ? difference(made, program_.of(outputs[i])).c_str() : "there is none"),
-                               &program_.steps[static_cast<std::size_t>(run.step)]);
+                               &step);
         regs[static_cast<std::size_t>(outputs[i])] = std::move(made);
     }
 }

@@ -99,6 +99,7 @@ private:
         slice_.written.assign(memories, 0);
         slice_.last_use.assign(program_.registers.size(), -1);
         slice_.steps.reserve(program_.steps.size());
+        std::size_t registers = 0;
         for (std::size_t i = 0; i < program_.steps.size(); ++i) {
             const Step& step = program_.steps[i];
             for (const KeptWrite& written : step.writes) {
@@ -110,6 +111,7 @@ private:
             }
             if (!slice_.runs[i]) continue;
             slice_.steps.push_back(static_cast<int>(i));
+            registers += step.inputs.size() + step.outputs.size();
             for (const auto* list : {&step.inputs, &step.outputs})
                 for (const int reg : *list)
                     if (reg >= 0) slice_.last_use[static_cast<std::size_t>(reg)] = static_cast<int>(i);
@@ -119,7 +121,7 @@ private:
             if (memory.made_by >= 0 && !slice_.runs[static_cast<std::size_t>(memory.made_by)]) slice_.whole[i] = 0;
         }
         find_direct();
-        compile();
+        compile(registers);
         for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
             if (!has_node_[i]) continue;
             slice_.nodes.push_back(static_cast<int>(i));
@@ -158,6 +160,8 @@ private:
     }
 
     void note_effects(const Step& step, int index) {
+        for (const KeptWrite& written : step.writes) slice_.writes.push_back({slice_.runs_of.size() - 1, written.reg});
+        if (step.kind == StepKind::Rebind && step.inputs[0] >= 0) slice_.rebinds.push_back(index);
         if (step.generator && std::ranges::find(slice_.generators, step.generator) == slice_.generators.end())
             slice_.generators.push_back(step.generator);
         for (std::size_t i = 0; i < step.writes.size(); ++i)
@@ -168,30 +172,28 @@ private:
             slice_.gradients.push_back(index);
     }
 
-    void compile() {
+    void compile(std::size_t registers) {  // of all its steps
         std::vector<char> dropped(program_.registers.size());
-        slice_.runs_of.reserve(slice_.steps.size());
+        Slabs& slabs = *program_.slabs;
+        slice_.runs_of.reserve(slabs, slice_.steps.size());
+        slice_.registers.reserve(slabs, registers + program_.registers.size());
         for (const int index : slice_.steps) {
             const Step& step = program_.steps[static_cast<std::size_t>(index)];
-            ReplayStep& run = slice_.runs_of.emplace_back();
-            run.op = step.op;
+            ReplayStep& run = slice_.runs_of.emplace_back(slabs);
+            run.step = index;
             run.form = step.form;
             run.kind = step.kind;
             run.inputs = static_cast<std::uint16_t>(step.inputs.size());
             run.outputs = static_cast<std::uint16_t>(step.outputs.size());
             run.first = static_cast<int>(slice_.registers.size());
-            run.attributes = step.attributes.data();
-            run.details.name = step.name;
-            run.details.generator = step.generator;
-            run.step = index;
             run.varies = step.varies;
             for (const auto* list : {&step.inputs, &step.outputs})
-                slice_.registers.insert(slice_.registers.end(), list->begin(), list->end());
+                for (const int reg : *list) slice_.registers.emplace_back(slabs, int{reg});
             for (const auto* list : {&step.inputs, &step.outputs})
                 for (const int reg : *list) {
                     if (reg < 0 || slice_.last_use[static_cast<std::size_t>(reg)] != index) continue;
                     if (std::exchange(dropped[static_cast<std::size_t>(reg)], 1)) continue;
-                    slice_.registers.push_back(reg);
+                    slice_.registers.emplace_back(slabs, int{reg});
                     ++run.dropped;
                 }
             note_effects(step, index);

@@ -11,33 +11,37 @@ namespace clew {
 // they saved is made, too, so that they can be filled again.
 // A step as the replay runs it.
 struct ReplayStep {
-    const OpDef* op;
-    Form form;
-    StepKind kind;
+    int step;                                // of the program
+    int first;                               // of its registers in Slice::registers
     std::uint16_t inputs, outputs, dropped;  // how many
-    int first;                               // of these in Slice::registers
-    const void* attributes;
-    CallDetails details;
-    int step;
-    bool varies;  // as of Step
+    Form form;                               // as of Step, from here on
+    StepKind kind;
+    bool varies;
+};
+
+struct SliceWrite {
+    std::size_t run;  // of Slice::runs_of
+    int reg;
 };
 
 struct Slice {
-    int target;                         // of Program::living; -1: all of the program
-    std::vector<int> steps{};           // in order
-    std::vector<char> runs{};           // for each step of the program
-    std::vector<int> nodes{};           // whose slots are filled again, the oldest first; those that live
-    std::vector<int> inputs{};          // that are read
-    std::vector<int> living{};          // tensors that get a new value
-    std::vector<char> whole{};          // for each memory: all that writes it runs
-    std::vector<char> written{};        // for each memory: something writes it
-    std::vector<int> last_use{};        // of each register, a step
-    std::vector<char> direct{};         // for each memory: modified in place, since nothing that runs then can fail
-    std::vector<int> edged{};           // nodes that saved a value with a history of its own
-    std::vector<ReplayStep> runs_of{};  // the steps
-    std::vector<int> registers{};
+    int target;                      // of Program::living; -1: all of the program
+    std::vector<int> steps{};        // in order
+    std::vector<char> runs{};        // for each step of the program
+    std::vector<int> nodes{};        // whose slots are filled again, the oldest first; those that live
+    std::vector<int> inputs{};       // that are read
+    std::vector<int> living{};       // tensors that get a new value
+    std::vector<char> whole{};       // for each memory: all that writes it runs
+    std::vector<char> written{};     // for each memory: something writes it
+    std::vector<int> last_use{};     // of each register, a step
+    std::vector<char> direct{};      // for each memory: modified in place, since nothing that runs then can fail
+    std::vector<int> edged{};        // nodes that saved a value with a history of its own
+    SlabList<ReplayStep> runs_of{};  // the steps; in the program's slabs, as their registers
+    SlabList<int> registers{};
     std::vector<Generator*> generators{};        // that steps draw from
     std::vector<std::pair<int, int>> counted{};  // writes to memory from before the block: step, which of its writes
+    std::vector<SliceWrite> writes{};            // of all steps
+    std::vector<int> rebinds{};                  // steps that set a .grad, if not for long
     std::vector<int> gradients{};                // steps that set a .grad last; of the whole program only
     // What a replay found, for the next one.
     std::vector<std::pair<const Storage*, std::int64_t>> sharing{};  // of each input: that is in order

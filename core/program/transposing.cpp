@@ -26,7 +26,7 @@ void Planner::transpose_once() {
         Call* call;
         Matrix matrix;
     };
-    if (!kinds_.transposing || writes_inputs()) return;
+    if (!(kinds_.traits & kernels::kTransposes) || writes_inputs()) return;
     std::vector<Use> uses;
     for (std::size_t step = 0; step < noted_.size(); ++step)
         for (Call& call : noted_[step].calls) {
@@ -64,8 +64,7 @@ void Planner::transpose_once() {
         }
         uses.erase(uses.begin(), others.begin());
     }
-    for (auto& [step, transposition] : transpositions)
-        noted_[step].calls.insert(noted_[step].calls.begin(), std::move(transposition));
+    for (auto& [step, transposition] : transpositions) noted_[step].calls.insert(slabs_, 0, std::move(transposition));
 }
 
 }  // namespace clew

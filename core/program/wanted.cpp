@@ -46,8 +46,8 @@ void note_wanted(ReplayState& state) {
             if (slot.reg >= 0) wanted[static_cast<std::size_t>(slot.reg)] = 1;
     }
     if (slice.target < 0)
-        for (const Step& step : program.steps)
-            if (step.kind == StepKind::Rebind && step.inputs[0] >= 0) want_gradient(step, program, wanted);
+        for (const int index : slice.rebinds)
+            want_gradient(program.steps[static_cast<std::size_t>(index)], program, wanted);
     if (program.outcome)
         for (const int reg : program.outcome->registers()) wanted[static_cast<std::size_t>(reg)] = 1;
     slice.deaths = program.deaths;

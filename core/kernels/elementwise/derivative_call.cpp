@@ -52,6 +52,13 @@ private:
 
 }  // namespace
 
+bool has_derivative(const FlatLoop& forward) {
+    for (const Known& one : known())
+        for (const DType dtype : {DType::Float32, DType::Float64})
+            if (forward.plain == one.forward[static_cast<int>(dtype)]) return true;
+    return false;
+}
+
 WithDerivative with_derivative(const FlatLoop& forward, const FlatLoop& backward, char* const* operands,
                                char* const* of_backward) {
     const auto is_dense = [](const FlatLoop& loop, int k) { return loop.strides[k] == loop.items[k]; };

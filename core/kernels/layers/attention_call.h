@@ -53,6 +53,7 @@ public:
         return false;
     }
     AttentionCall* attending() override { return this; }
+    unsigned traits() const override { return kAttends; }
     bool is_backward() const { return gradients_.has_value(); }
     // 0: they can't be kept.
     std::int64_t bytes_of_scores() const { return kept_scores(call_) * size_of(call_.dtype); }

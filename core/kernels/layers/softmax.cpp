@@ -112,6 +112,7 @@ public:
     LogBackwardCall(const LineWork& work, const View& out, const View& result, int axis)
         : LineCall(work), out_(out), result_(result), axis_(axis) {}
     std::size_t bytes() const override { return sizeof(*this); }
+    unsigned traits() const override { return kJoins; }
     std::unique_ptr<KernelCall> joined_with(const KernelCall& before, const char* const* place) const override {
         const auto* const loss = dynamic_cast<const NllBackwardCall*>(&before);
         if (!loss || place != &data(1)) return nullptr;

@@ -114,6 +114,7 @@ public:
         small_ ? small_.run(argument<0>().data, argument<1>().data, argument<2>().data) : CallOf::run();
     }
     CBlock block() const override { return small_ ? small_.block() : CBlock(); }
+    unsigned traits() const override { return kMultiplies; }
     std::optional<ProductShape> product() const override {
         const View& out = argument<0>();
         const bool plain = out.dtype == DType::Float32 || out.dtype == DType::Float64;

@@ -81,6 +81,7 @@ public:
     }
 
     const TransposingProduct* transposing() const override { return transposed() ? this : nullptr; }
+    unsigned traits() const override { return kTransposes; }
     // Fewer rows are not transposed, longer ones in parts, whose sums are added.
     const View* transposed() const override {
         constexpr Index kFewest = 16, kLongest = 64, kSmall = 4096;

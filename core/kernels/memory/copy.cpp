@@ -197,6 +197,7 @@ public:
                             out.strides[1] == 1 && out.strides[0] == out.sizes[1];
         return is_row ? out.sizes[1] : 0;
     }
+    unsigned traits() const override { return kCopies; }
     std::optional<PlainCopy> plain_copy() const override {
         const View &out = argument<0>(), &in = argument<1>();
         return out.dtype == in.dtype ? std::optional(PlainCopy{&out, &in}) : std::nullopt;

@@ -6,6 +6,7 @@
 #include "core/base/threads.h"
 #include "core/kernels/capture.h"
 #include "core/kernels/matrix/tiles.h"
+#include "core/kernels/memory/flat_loops.h"
 #include "core/kernels/memory/plan.h"
 #include "core/kernels/memory/repeats.h"
 
@@ -101,56 +102,24 @@ void set_inner(FlatLoop& flat, const WithNumbers& with) {
     std::copy_n(with.numbers, 3, flat.numbers);
 }
 template <class Inner>
-std::optional<FlatLoop> flat_loop(const Inner& inner, int operands, std::int64_t count, const std::int64_t* strides,
-                                  const std::int64_t* items) {
-    std::optional<FlatLoop> flat(std::in_place);
-    set_inner(*flat, inner);
-    flat->operands = operands;
-    flat->count = count;
-    std::copy_n(strides, operands, flat->strides);
-    std::copy_n(items, operands, flat->items);
-    return flat;
+const FlatLoop* flat_loop(const Plan& plan, std::int64_t count, const Inner& inner) {
+    FlatLoop flat{};
+    set_inner(flat, inner);
+    flat.operands = plan.operands;
+    flat.count = count;
+    std::copy_n(plan.strides[0], plan.operands, flat.strides);
+    std::copy_n(plan.items, plan.operands, flat.items);
+    return capture_under_way->loops.keep(flat);
 }
 
-// What is left of a plan where one call of the loop does all.
-template <int kOperands, class Inner>
-class FlatCall final : public KernelCall {
-public:
-    FlatCall(const Plan& plan, std::int64_t count, const Inner& inner) : inner_(inner), count_(count) {
-        std::copy_n(plan.data, kOperands, data_);
-        std::copy_n(plan.strides[0], kOperands, strides_);
-        std::copy_n(plan.items, kOperands, items_);
-    }
-    std::optional<FlatLoop> flat() const override { return flat_loop(inner_, kOperands, count_, strides_, items_); }
-    void run() const override { inner_(data_, strides_, count_); }
-    Operands operands() override {
-        Operands list;
-        for (int k = 0; k < kOperands; ++k) {
-            Operand operand{&data_[k], 0, items_[k], k == 0};
-            operand.reach(count_ - 1, strides_[k]);
-            list.push_back(operand);
-        }
-        return list;
-    }
-    std::size_t bytes() const override { return sizeof(*this); }
-    std::int64_t work() const override { return count_; }
-
-private:
-    Inner inner_;
-    std::int64_t count_;
-    char* data_[kOperands];
-    std::int64_t strides_[kOperands], items_[kOperands];
-};
-
+// What one call of the loop does not do.
 template <class Inner>
 class PlanCall final : public KernelCall {
 public:
-    PlanCall(const Plan& plan, std::int64_t count, const Inner& inner) : inner_(inner), count_(count), plan_(plan) {}
+    PlanCall(const Plan& plan, std::int64_t count, const Inner& inner)
+        : inner_(inner), count_(count), plan_(plan), flat_(plan.ndim > 1 ? nullptr : flat_loop(plan, count, inner)) {}
     void run() const override { walk(plan_, count_, inner_); }
-    std::optional<FlatLoop> flat() const override {
-        if (plan_.ndim > 1) return std::nullopt;
-        return flat_loop(inner_, plan_.operands, count_, plan_.strides[0], plan_.items);
-    }
+    const FlatLoop* flat() const override { return flat_; }
     Operands operands() override {
         Operands list;
         for (int k = 0; k < plan_.operands; ++k) {
@@ -167,24 +136,20 @@ private:
     Inner inner_;
     std::int64_t count_;
     Plan plan_;
+    const FlatLoop* flat_;
 };
-
-template <class Inner>
-std::unique_ptr<KernelCall> call_of(const Plan& plan, std::int64_t count, const Inner& inner) {
-    const bool flat = plan.ndim == 1 && count <= kChunk;
-    if (flat && plan.operands == 1) return std::make_unique<FlatCall<1, Inner>>(plan, count, inner);
-    if (flat && plan.operands == 2) return std::make_unique<FlatCall<2, Inner>>(plan, count, inner);
-    if (flat && plan.operands == 3) return std::make_unique<FlatCall<3, Inner>>(plan, count, inner);
-    if (flat && plan.operands == 4) return std::make_unique<FlatCall<4, Inner>>(plan, count, inner);
-    return std::make_unique<PlanCall<Inner>>(plan, count, inner);
-}
 
 template <class Inner>
 [[gnu::noinline, gnu::cold]] void capture(const View& out, std::span<const View> inputs, const Inner& inner) {
     Plan plan;
     const std::int64_t count = make_plan(plan, out, inputs);
     if (count == 0) return;
-    capture_under_way->calls.push_back(call_of(plan, count, inner));
+    std::unique_ptr<KernelCall> call;
+    if (plan.ndim == 1 && count <= kChunk)
+        call = call_of(flat_loop(plan, count, inner), plan.data);
+    else
+        call = std::make_unique<PlanCall<Inner>>(plan, count, inner);
+    capture_under_way->calls.push_back(std::move(call));
     const RunScope runs;  // pieces for several threads, too
     walk(plan, count, inner);
 }
@@ -246,18 +211,6 @@ void elementwise(ParamLoop loop, const Number* params, const View& out, std::spa
     iterate(out, inputs, [loop, params](char* const* data, const std::int64_t* strides, std::int64_t count) {
         loop(data, strides, count, params);
     });
-}
-
-std::unique_ptr<KernelCall> call_of(const FlatLoop& loop, char* const* data) {
-    Plan plan;
-    plan.ndim = 1;
-    plan.operands = loop.operands;
-    plan.sizes[0] = loop.count;
-    std::copy_n(loop.strides, loop.operands, plan.strides[0]);
-    std::copy_n(loop.items, loop.operands, plan.items);
-    std::copy_n(data, loop.operands, plan.data);
-    if (loop.plain) return call_of(plan, loop.count, loop.plain);
-    return call_of(plan, loop.count, WithNumbers{loop.numbered, {loop.numbers[0], loop.numbers[1], loop.numbers[2]}});
 }
 
 }  // namespace clew::kernels
