@@ -18,7 +18,8 @@ bool is_size_type(PyObject* type) {
 }
 
 void append_to_deque(PyObject* deque, PyObject* value) {
-    const nb::object none = nb::steal(checked(PyObject_CallMethod(deque, "append", "O", value)));
+    static PyObject* const append = PyUnicode_InternFromString("append");
+    const nb::object none = nb::steal(checked(PyObject_CallMethodOneArg(deque, append, value)));
 }
 
 }  // namespace

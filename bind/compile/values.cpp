@@ -86,7 +86,9 @@ PyObject* dict_of(PyObject* object) {
 }
 
 std::string text_of(PyObject* object, const char* attribute) {
-    const nb::object text = nb::steal(PyObject_GetAttrString(object, attribute));
+    // Interned, since the cache of the type's attributes would keep each name that is made for one look.
+    const nb::object name = nb::steal(checked(PyUnicode_InternFromString(attribute)));
+    const nb::object text = nb::steal(PyObject_GetAttr(object, name.ptr()));
     if (!text.is_valid() || !PyUnicode_Check(text.ptr())) {
         PyErr_Clear();
         return {};
