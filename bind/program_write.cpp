@@ -63,16 +63,25 @@ private:
     nb::list inputs() const {
         nb::list result;
         for (const Input& input : program_.inputs) {
-            const auto number = std::to_string(&input - program_.inputs.data());
             if (input.tensor->grad_fn || input.history)
-                refuse("input " + number + " has a history from before the block; detach() it before", {}, -1);
+                refuse_input(input, "has a history from before the block; detach() it before");
             if (!input.grad_of && hooks_of(input.tensor))
-                refuse("input " + number + " has hooks, which are Python; remove them before", {}, -1);
-            if (!input.present()) refuse("input " + number + " has lost its .grad", {}, -1);
-            if (is_meta(input.tensor)) refuse("input " + number + " has no values", {}, -1);
+                refuse_input(input, "has hooks, which are Python; remove them before");
+            if (!input.present()) refuse_input(input, "has lost its .grad");
+            if (is_meta(input.tensor)) refuse_input(input, "has no values");
             result.append(nb::make_tuple(object_of(input.tensor), input.grad_of, input.reg, input.requires_grad));
         }
         return result;
+    }
+    // Which one it is: its place, its shape, and what reads it first.
+    [[noreturn]] void refuse_input(const Input& input, const char* why) const {
+        const auto reads = [&](const Step& step) { return std::ranges::count(step.inputs, input.reg) > 0; };
+        const auto first = std::ranges::find_if(program_.steps, reads);
+        const bool is_read = first != program_.steps.end();
+        const std::string reader = is_read ? ", read first by " + name_of(*first) + "," : "";
+        refuse(format("input %d, of shape %s%s %s", static_cast<int>(&input - program_.inputs.data()),
+                      shape_text(input.tensor.sizes()).c_str(), reader.c_str(), why),
+               is_read ? first->code : Handle(), is_read ? first->instruction : -1);
     }
     nb::list registers() const {
         nb::list result;
