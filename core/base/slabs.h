@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -13,15 +14,17 @@ namespace clew {
 // Note [Slabs]
 // Touching fresh pages costs more than what is written there: a microsecond for each 4 KiB. So what grows with the
 // length of a recording comes from a few blocks, each larger than the one before, up to a huge page, which is touched
-// at once; and blocks that others gave back are used again (Note [Cached blocks]). Writing to lines that are not in the
-// cache holds up all that is written after them, so the lines that come next are asked for before.
+// at once; and blocks that others gave back are used again (Note [Cached blocks]; malloc does that with small ones).
+// Writing to lines that are not in the cache holds up all that is written after them, so the lines that come next are
+// asked for before.
 class Slabs {
 public:
     Slabs() = default;
     Slabs(const Slabs&) = delete;
     Slabs& operator=(const Slabs&) = delete;
     ~Slabs() {
-        for (const auto& [memory, bytes] : slabs_) block_give(memory, bytes);
+        for (const auto& [memory, bytes] : slabs_)
+            bytes < kCached ? ::operator delete(memory) : block_give(memory, bytes);
     }
 
     // Aligned for any type.
@@ -44,7 +47,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t kAlignment = 16, kFirst = 4 << 10, kLast = 2 << 20;
+    static constexpr std::size_t kAlignment = 16, kFirst = 4 << 10, kLast = 2 << 20, kCached = 64 << 10;
     static constexpr std::ptrdiff_t kLine = 64, kAhead = 4096;
 
     void fetch_ahead() {
@@ -59,7 +62,7 @@ private:
         size = std::max(size, least);
         if (size > kLast / 4) size = std::max(size, kLast);
         slabs_.emplace_back(nullptr, size);
-        slabs_.back().first = block_take(size);
+        slabs_.back().first = size < kCached ? ::operator new(size) : block_take(size);
         next_ = fetched_ = static_cast<char*>(slabs_.back().first);
         left_ = size;
     }
