@@ -2,9 +2,8 @@
 
 #include <span>
 
-#include "core/base/frame.h"
-#include "core/base/threads.h"
 #include "core/kernels/elementwise/elementwise.h"
+#include "core/kernels/memory/flat_loops.h"
 
 namespace clew::kernels {
 namespace {
@@ -26,13 +25,7 @@ class DerivativeCall final : public KernelCall {
 public:
     DerivativeCall(const FlatLoop& loop, char* const* data) : loop_(loop), data_{data[0], data[1]} {}
 
-    void run() const override {
-        CLEW_ASSERT_FRAME();
-        parallel_for(loop_.count, kChunk / 4, [&](std::int64_t begin, std::int64_t end) {
-            char* const data[] = {data_[0] + begin * loop_.strides[0], data_[1] + begin * loop_.strides[1]};
-            loop_.run(data, end - begin);
-        });
-    }
+    void run() const override { run_in_parts(loop_, data_); }
     Operands operands() override {
         Operands list;
         for (int k = 0; k < 2; ++k) {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/base/frame.h"
+#include "core/base/threads.h"
 
 namespace clew::kernels {
 namespace {
@@ -32,11 +33,6 @@ std::uint64_t hash_of(const FlatLoop& loop) {
     return hash;
 }
 
-void run_loop(const FlatLoop& loop, char* const* data) {
-    CLEW_ASSERT_FRAME();
-    loop.run(data, loop.count);
-}
-
 Operands operands_of(const FlatLoop& loop, char** data) {
     Operands list;
     for (int k = 0; k < loop.operands; ++k) list.push_back(loop.operand(k, data + k));
@@ -49,7 +45,10 @@ public:
     FlatCall(const FlatLoop* loop, char* const* data) : loop_(loop) { std::copy_n(data, loop->operands, data_); }
     const FlatLoop* flat() const override { return loop_; }
     unsigned traits() const override { return kOperands <= kFewOperands ? unsigned{kFewFlat} : 0; }
-    void run() const override { run_loop(*loop_, data_); }
+    void run() const override {
+        CLEW_ASSERT_FRAME();
+        loop_->run(data_, loop_->count);
+    }
     Operands operands() override { return operands_of(*loop_, data_); }
     std::size_t bytes() const override { return sizeof(*this); }
     std::int64_t work() const override { return loop_->count; }
@@ -64,7 +63,7 @@ class OwnFlatCall final : public KernelCall {
 public:
     OwnFlatCall(const FlatLoop& loop, char* const* data) : loop_(loop) { std::copy_n(data, loop.operands, data_); }
     const FlatLoop* flat() const override { return &loop_; }
-    void run() const override { run_loop(loop_, data_); }
+    void run() const override { run_in_parts(loop_, data_); }
     Operands operands() override { return operands_of(loop_, data_); }
     std::size_t bytes() const override { return sizeof(*this); }
     std::int64_t work() const override { return loop_.count; }
@@ -82,6 +81,15 @@ const FlatLoop* FlatLoops::keep(const FlatLoop& loop) {
     const FlatLoop* const made = &loops_.emplace_back(loop);
     if (!known) known = made;
     return made;
+}
+
+void run_in_parts(const FlatLoop& loop, char* const* data) {
+    CLEW_ASSERT_FRAME();
+    parallel_for(loop.count, kChunk / 4, [&](std::int64_t begin, std::int64_t end) {
+        char* part[kMaxOperands];
+        for (int k = 0; k < loop.operands; ++k) part[k] = data[k] + begin * loop.strides[k];
+        loop.run(part, end - begin);
+    });
 }
 
 std::unique_ptr<KernelCall> call_of(const FlatLoop* loop, char* const* data) {

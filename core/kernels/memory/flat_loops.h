@@ -20,7 +20,10 @@ private:
     std::unordered_map<std::uint64_t, const FlatLoop*> by_hash_;  // of two with the same hash, the first one
 };
 
-// A call of a loop that lives longer than the call does.
+// The loop on all of its elements, of many some at a time by several threads.
+void run_in_parts(const FlatLoop& loop, char* const* data);
+
+// A call of a loop that lives longer than the call does, over at most kChunk elements.
 std::unique_ptr<KernelCall> call_of(const FlatLoop* loop, char* const* data);
 
 }  // namespace clew::kernels
