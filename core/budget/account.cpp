@@ -157,11 +157,13 @@ void Account::compute(Value& value) {
     const std::int64_t start = now;
     const std::vector<StorageRef> made = run(*recipe);
     now = now_ns();
-    for (std::size_t i = 0; i < made.size(); ++i) {
-        Value* const result = recipe->results[i];
-        if (result == nullptr || result->present() || !made[i]) continue;
-        if (result == &value || held + result->bytes <= limit) fill(*result, made[i]);
-    }
+    // The one that is wanted takes the room that was made for it; others take what is left.
+    for (const bool wanted : {true, false})
+        for (std::size_t i = 0; i < made.size(); ++i) {
+            Value* const result = recipe->results[i];
+            if (result == nullptr || result->present() || !made[i] || (result == &value) != wanted) continue;
+            if (wanted || held + result->bytes <= limit) fill(*result, made[i]);
+        }
     ++report.recomputed;
     report.recompute_ns += now - start;
     note_peak();

@@ -109,6 +109,10 @@ def test_the_least_is_enough(make):
     assert tries < 25
     assert run.result == expected
     assert run.budget.report().peak <= limit
+    # What is dropped goes by measured times: whatever it is, the peak holds. Of results of one operation (a mean and a
+    # deviation) the one that nobody asked for took the room of the other, in one run of thirty to a hundred.
+    for _ in range(200 if make.__name__ == "transformer" else 0):
+        assert attempt(make, limit)[0].budget.report().peak <= limit
 
 
 def test_impossible_comes_before_the_backward():
