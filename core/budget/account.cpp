@@ -158,12 +158,12 @@ void Account::compute(Value& value) {
     const std::vector<StorageRef> made = run(*recipe);
     now = now_ns();
     // The one that is wanted takes the room that was made for it; others take what is left.
-    for (const bool wanted : {true, false})
-        for (std::size_t i = 0; i < made.size(); ++i) {
-            Value* const result = recipe->results[i];
-            if (result == nullptr || result->present() || !made[i] || (result == &value) != wanted) continue;
-            if (wanted || held + result->bytes <= limit) fill(*result, made[i]);
-        }
+    const auto wanted = static_cast<std::size_t>(std::ranges::find(recipe->results, &value) - recipe->results.begin());
+    if (made[wanted]) fill(value, made[wanted]);
+    for (std::size_t i = 0; i < made.size(); ++i) {
+        Value* const result = recipe->results[i];
+        if (result && !result->present() && made[i] && held + result->bytes <= limit) fill(*result, made[i]);
+    }
     ++report.recomputed;
     report.recompute_ns += now - start;
     note_peak();
