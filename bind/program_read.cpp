@@ -147,7 +147,7 @@ private:
         if (step.op != &alias_op) {
             if (step.op->attribute_bytes) {
                 const std::vector<char> read = attributes_from_python(*step.op, data);
-                step.attributes = program_.keep_bytes(read.data(), read.size());
+                step.attributes = program_.keep_attributes(*step.op, read.data());
             }
             return;
         }

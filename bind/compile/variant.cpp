@@ -21,7 +21,8 @@ void Variant::keep(Tracer& tracer, const CallArguments& arguments) {
     std::erase_if(options, [&](const Option& one) {
         return one.dict.is_valid() && tracer.state.has_entry(one.dict.ptr(), one.key.ptr());  // a witness
     });
-    for (const Option& one : options) program.steps[static_cast<std::size_t>(one.step)].varies = true;
+    for (Option& one : options)
+        one.attributes = program.vary_attributes(program.steps[static_cast<std::size_t>(one.step)]);
     comparisons = std::move(tracer.comparisons);
     for (const double value : arguments.floats) floats.push_back({true, value, {}});
     for (auto& [object, number] : tracer.numbers)
@@ -239,8 +240,7 @@ void Variant::set_options(const CallArguments& arguments) {
         key = one.key.ptr();
         one.version = version;
         if (one.set && same_bits(*one.set, number.real)) continue;
-        Step& step = program.steps[static_cast<std::size_t>(one.step)];
-        step.op->fields[one.field].set(step.attributes.data(), number);
+        program.steps[static_cast<std::size_t>(one.step)].op->fields[one.field].set(one.attributes, number);
         one.set = number.real;
     }
 }

@@ -1,6 +1,8 @@
 #include "core/ops/opdef.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 
 #include "core/autograd/strips.h"
 
@@ -41,6 +43,11 @@ Tensor saved_output(BackwardCall& call, int output) {
     if (call.operands) return call.operands->outputs[static_cast<std::size_t>(output)];
     const SavedSlot* slot = find_slot(*call.node, SlotSource::Output, output);
     return slot ? in_strip(unpack(*call.node, const_cast<SavedSlot&>(*slot))) : Tensor();
+}
+
+bool OpDef::same_attributes(const void* one, const void* other) const {
+    if (fields.empty()) return std::memcmp(one, other, attribute_bytes) == 0;
+    return std::ranges::all_of(fields, [&](const Field& field) { return field.same(one, other); });
 }
 
 bool OpDef::has_derivative(int input, int count) const {
@@ -121,13 +128,24 @@ void read(const DType& field, Value& value) {
     value = {.tag = Value::DType, .integer = static_cast<std::int64_t>(field)};
 }
 
+bool same(const bool& one, const bool& other) { return one == other; }
+bool same(const std::int64_t& one, const std::int64_t& other) { return one == other; }
+bool same(const double& one, const double& other) {
+    return std::bit_cast<std::uint64_t>(one) == std::bit_cast<std::uint64_t>(other);
+}
+bool same(const Scalar& one, const Scalar& other) {
+    return one.kind == other.kind && one.integer == other.integer && same(one.real, other.real);
+}
+bool same(const Dims& one, const Dims& other) { return one == other; }
+bool same(const Axes& one, const Axes& other) { return std::ranges::equal(one, other); }
+bool same(const Text& one, const Text& other) { return one == other; }
+bool same(const DType& one, const DType& other) { return one == other; }
+
 namespace {
 
 template <class T>
 void add_field(OpDef& def) {
-    def.fields.push_back({[](void* place, const Value& value) { assign(*static_cast<T*>(place), value); },
-                          [](const void* place, Value& value) { read(*static_cast<const T*>(place), value); },
-                          def.attribute_bytes});
+    def.fields.push_back({&field_type<T>, def.attribute_bytes});
     def.attribute_bytes += static_cast<std::uint32_t>((sizeof(T) + 7) / 8 * 8);
 }
 

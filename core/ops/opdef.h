@@ -115,10 +115,32 @@ void read(const std::optional<T>& field, Value& value) {
     if (field) read(*field, value);
 }
 
+bool same(const bool& one, const bool& other);
+bool same(const std::int64_t& one, const std::int64_t& other);
+bool same(const double& one, const double& other);
+bool same(const Scalar& one, const Scalar& other);
+bool same(const Dims& one, const Dims& other);
+bool same(const Axes& one, const Axes& other);
+bool same(const Text& one, const Text& other);
+bool same(const DType& one, const DType& other);
+template <class T>
+bool same(const std::optional<T>& one, const std::optional<T>& other) {
+    return one.has_value() == other.has_value() && (!one || same(*one, *other));
+}
+
+template <class T>
+inline constexpr FieldType field_type = {
+    [](void* place, const Value& value) { assign(*static_cast<T*>(place), value); },
+    [](const void* place, Value& value) { read(*static_cast<const T*>(place), value); },
+    [](const void* one, const void* other) { return same(*static_cast<const T*>(one), *static_cast<const T*>(other)); },
+};
+
 template <class Attrs, auto Member>
 Field make_field() {
-    return {[](void* attributes, const Value& value) { assign(static_cast<Attrs*>(attributes)->*Member, value); },
-            [](const void* attributes, Value& value) { read(static_cast<const Attrs*>(attributes)->*Member, value); }};
+    static const Attrs any{};
+    const auto& member = any.*Member;
+    const auto offset = reinterpret_cast<const char*>(&member) - reinterpret_cast<const char*>(&any);
+    return {&field_type<std::remove_cvref_t<decltype(member)>>, static_cast<std::size_t>(offset)};
 }
 // What definitions have in common, once and not inline in each.
 OpDef* begin(const OpText& text);

@@ -144,13 +144,26 @@ struct NoAttrs {
     bool operator==(const NoAttrs&) const = default;
 };
 
-// How one attribute is read from Python, shown and compared; made from a pointer to the member.
-struct Field {
+// How attributes of one type are read from Python, shown and compared.
+struct FieldType {
     void (*assign)(void* place, const Value& value);
     void (*read)(const void* place, Value& value);
-    std::size_t offset = 0;  // of the place in the attributes; 0 where it is all of them
-    void set(void* attributes, const Value& value) const { assign(static_cast<char*>(attributes) + offset, value); }
-    void get(const void* attributes, Value& value) const { read(static_cast<const char*>(attributes) + offset, value); }
+    bool (*same)(const void* one, const void* other);  // to the bit
+};
+
+// One attribute.
+struct Field {
+    const FieldType* type;
+    std::size_t offset;  // of its place in the attributes
+    void set(void* attributes, const Value& value) const {
+        type->assign(static_cast<char*>(attributes) + offset, value);
+    }
+    void get(const void* attributes, Value& value) const {
+        type->read(static_cast<const char*>(attributes) + offset, value);
+    }
+    bool same(const void* attributes, const void* others) const {
+        return type->same(static_cast<const char*>(attributes) + offset, static_cast<const char*>(others) + offset);
+    }
 };
 
 struct OpDef : NodeKind {
@@ -184,6 +197,8 @@ struct OpDef : NodeKind {
     const OpDef* number_form = nullptr;
     const OpDef* fused = nullptr;  // its backward as one call: Note [Rules that run kernels]
     bool is(OpFlag flag) const { return (text.flags & flag) != 0; }
+    // Whether two calls have the same attributes, to the bit. Lists have room that nobody has written.
+    bool same_attributes(const void* one, const void* other) const;
     std::uint64_t written_by(const void* attributes) const { return writes_if ? writes_if(attributes) : writes; }
     // Whether some call could give this one of `count` inputs a gradient: not an index, a mask, a weight of a loss.
     bool has_derivative(int input, int count) const;

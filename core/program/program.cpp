@@ -68,11 +68,28 @@ Bytes bytes_of(const Layout& layout, std::int64_t offset, DType dtype) {
 
 Bytes KeptRegister::bytes() const { return bytes_of(*layout, offset, dtype); }
 
-std::span<char> Recorded::keep_bytes(const void* bytes, std::size_t count) {
+std::span<const char> Recorded::keep_bytes(const void* bytes, std::size_t count) {
     if (count == 0) return {};
     char* const kept = static_cast<char*>(slabs->take(count));
     std::memcpy(kept, bytes, count);
     return {kept, count};
+}
+
+std::span<const char> Recorded::keep_attributes(const OpDef& op, const void* attributes) {
+    if (op.attribute_bytes == 0) return {};
+    auto& known = known_[reinterpret_cast<std::uintptr_t>(&op) / alignof(std::max_align_t) % kKnown];
+    for (const Known& one : known)
+        if (one.op == &op && op.same_attributes(one.attributes, attributes))
+            return {one.attributes, op.attribute_bytes};
+    const std::span<const char> kept = keep_bytes(attributes, op.attribute_bytes);
+    std::move_backward(known, known + kOfOne - 1, known + kOfOne);
+    known[0] = {&op, kept.data()};
+    return kept;
+}
+
+void* Recorded::vary_attributes(Step& step) {
+    if (!std::exchange(step.varies, true)) step.attributes = keep_bytes(step.attributes.data(), step.attributes.size());
+    return const_cast<char*>(step.attributes.data());
 }
 
 std::int64_t bytes_of(const Program& program) {

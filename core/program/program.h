@@ -85,7 +85,7 @@ struct Step {
     std::int32_t instruction = -1;
     Numbers inputs{}, outputs{};  // registers; -1: none
     Few<KeptWrite, 1> writes{};
-    std::span<char> attributes{};  // of Recorded::slabs
+    std::span<const char> attributes{};  // of Recorded::slabs; several steps may share them
     const char* name = nullptr;
     Generator* generator = nullptr;
     Handle code{};        // the user's line
@@ -194,7 +194,18 @@ struct Recorded {
     std::vector<Refusal> once;  // why it can't run a second time as a whole
     std::vector<Handle> held;   // Python things that steps need
     bool has_backward = false;
-    std::span<char> keep_bytes(const void* bytes, std::size_t count);  // of attributes
+    // Those of an earlier step of this operation, if they are the same: a loop's turns have the same again and again.
+    std::span<const char> keep_attributes(const OpDef& op, const void* attributes);
+    std::span<const char> keep_bytes(const void* bytes, std::size_t count);
+    void* vary_attributes(Step& step);  // for who changes them between runs: they are nobody else's from now on
+
+private:
+    struct Known {
+        const OpDef* op = nullptr;
+        const char* attributes = nullptr;
+    };
+    static constexpr std::size_t kKnown = 16, kOfOne = 4;
+    Known known_[kKnown][kOfOne];  // by operation; the latest first
 };
 
 struct Program : Recorded {

@@ -86,7 +86,7 @@ Recorder::Origin Recorder::origin_of(const OpCall& call) {
 Step& Recorder::add_step(const OpCall& call, Origin&& origin) {
     Step& step = program_.steps.emplace_back(call.op, call.form, std::move(origin.inputs), std::move(origin.code),
                                              origin.instruction);
-    step.attributes = program_.keep_bytes(call.attributes, call.op.attribute_bytes);
+    step.attributes = program_.keep_attributes(call.op, call.attributes);
     step.name = call.name();
     step.in_backward = mode(kInBackward);
     return step;
