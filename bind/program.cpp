@@ -57,19 +57,19 @@ struct KeptProgram {
 
     static nb::dict attributes_of(const Step& step) {
         nb::dict result;
-        if (step.attributes.empty() || step.op->fields.empty()) return result;
+        if (step.action->attributes.empty() || step.action->op->fields.empty()) return result;
         std::size_t field = 0;
-        for (const Argument& argument : step.op->schema.arguments) {
+        for (const Argument& argument : step.action->op->schema.arguments) {
             if (is_tensor(argument)) continue;
             result[argument.name.c_str()] =
-                nb::steal(checked(attribute_object(*step.op, step.attributes.data(), field++)));
+                nb::steal(checked(attribute_object(*step.action->op, step.action->attributes.data(), field++)));
         }
         return result;
     }
     // The name of a step that calls Python is the user's, and may be that of an operation.
     static const char* kind_of(const Step& step) {
         const char* kinds[] = {"run", "nothing", "read", "rebind"};
-        return step.op == &python_step_operation() ? "python" : kinds[static_cast<int>(step.kind)];
+        return step.action->op == &python_step_operation() ? "python" : kinds[static_cast<int>(step.action->kind)];
     }
     // (name, kind, inputs, outputs, written, attributes, line, in backward, draws, leaf)
     nb::list steps() const {
@@ -78,14 +78,14 @@ struct KeptProgram {
             nb::list written;
             for (const KeptWrite& one : step.writes) written.append(one.reg);
             int leaf = -1;
-            if (step.kind == StepKind::Rebind) {
+            if (step.action->kind == StepKind::Rebind) {
                 const Leaf& of = program.leaves[static_cast<std::size_t>(step.index)];
                 if (of.input >= 0) leaf = program.inputs[static_cast<std::size_t>(of.input)].reg;
                 if (of.living >= 0) leaf = program.living[static_cast<std::size_t>(of.living)].reg;
             }
             result.append(nb::make_tuple(name_of(step), kind_of(step), numbers(step.inputs), numbers(step.outputs),
-                                         nb::tuple(written), attributes_of(step), site(step.code, step.instruction),
-                                         step.in_backward, step.generator != nullptr, leaf));
+                                         nb::tuple(written), attributes_of(step), site(step.action->code, step.action->instruction),
+                                         step.action->in_backward, step.action->generator != nullptr, leaf));
         }
         return result;
     }

@@ -69,7 +69,7 @@ public:
     nb::dict one(const KeptNode& kept) {
         Node& node = *kept.node;
         check_plain("save", node);
-        if (program_.steps[static_cast<std::size_t>(kept.step)].kind != StepKind::Run)
+        if (program_.steps[static_cast<std::size_t>(kept.step)].action->kind != StepKind::Run)
             refuse_node("save", node, "is of a write that turns axes, which a file can't say yet");
         nb::dict data;
         data["kind"] = kind_name("save", node);
@@ -138,8 +138,8 @@ public:
         KeptNode kept{.node = node.get(), .step = step, .born = node->sequence};
         if (kind->kept_bytes) {
             const Step& by = program_.steps[static_cast<std::size_t>(step)];
-            if (by.attributes.size() < kind->kept_bytes) fail(ErrorKind::Value, "expected a step with attributes");
-            std::memcpy(node->attributes(), by.attributes.data(), kind->kept_bytes);
+            if (by.action->attributes.size() < kind->kept_bytes) fail(ErrorKind::Value, "expected a step with attributes");
+            std::memcpy(node->attributes(), by.action->attributes.data(), kind->kept_bytes);
         }
         set_site(*node, program_.steps[static_cast<std::size_t>(step)]);
         for (std::size_t i = 0; i < nb::len(edges); ++i) set_edge(*node, static_cast<int>(i), edge(edges[i]));
@@ -162,8 +162,8 @@ public:
 private:
     static void set_site(Node& node, const Step& step) {
         if (node.code) runtime.release(node.code);
-        node.code = step.code ? Handle(step.code).detach() : nullptr;
-        node.instruction = step.instruction;
+        node.code = step.action->code ? Handle(step.action->code).detach() : nullptr;
+        node.instruction = step.action->instruction;
     }
     Edge edge(nb::handle data) const {
         if (data.is_none()) return {};

@@ -58,6 +58,7 @@ public:
         program_.has_backward = truth(data_["has_backward"]);
         for (const nb::handle one : list("generators")) add_generator(one);
         for (const nb::handle one : list("steps")) add_step(one);
+        program_.forget_known();
         std::vector<NodeRef> made;
         nodes_from_python(program_, list("nodes"), made);
         check_program(program_);
@@ -113,49 +114,52 @@ private:
     }
     void add_step(nb::handle data) {
         const auto kind = nb::cast<std::string>(data["kind"]), name = nb::cast<std::string>(data["op"]);
-        Step step;
+        Action action;
+        int index = -1;
         if (kind == "read" || kind == "set_grad") {
             const bool reads = kind == "read";
-            step.op = reads ? &read_op : &grad_op;
-            step.form = reads ? Form::Read : Form::Rebind;
-            step.kind = reads ? StepKind::Read : StepKind::Rebind;
-            step.index = index_from_python(data["index"], reads ? program_.reads.size() : program_.leaves.size());
+            action.op = reads ? &read_op : &grad_op;
+            action.form = reads ? Form::Read : Form::Rebind;
+            action.kind = reads ? StepKind::Read : StepKind::Rebind;
+            index = index_from_python(data["index"], reads ? program_.reads.size() : program_.leaves.size());
         } else {
             if (kind != "run" && kind != "nothing") fail(ErrorKind::Value, "expected a kind of step");
-            step.op = op_of_name(name);
-            if (step.op == nullptr)
+            action.op = op_of_name(name);
+            if (action.op == nullptr)
                 fail(ErrorKind::Value, "operation '%s' isn't known here; import what defines it", name.c_str());
-            step.kind = kind == "run" ? StepKind::Run : StepKind::Nothing;
-            step.form = static_cast<Form>(index_from_python(data["form"], static_cast<int>(Form::Accumulate) + 1));
+            action.kind = kind == "run" ? StepKind::Run : StepKind::Nothing;
+            action.form = static_cast<Form>(index_from_python(data["form"], static_cast<int>(Form::Accumulate) + 1));
         }
-        if (!data["name"].is_none()) step.name = static_text(nb::cast<std::string>(data["name"]));
-        if (step.kind == StepKind::Read && step.name == nullptr) fail(ErrorKind::Value, "expected how it reads");
-        if (step.kind == StepKind::Read) step.read = read_of_name(step.name);
-        step.inputs = registers(data["inputs"]);
-        step.outputs = registers(data["outputs"]);
+        if (!data["name"].is_none()) action.name = static_text(nb::cast<std::string>(data["name"]));
+        if (action.kind == StepKind::Read && action.name == nullptr) fail(ErrorKind::Value, "expected how it reads");
+        if (action.kind == StepKind::Read) action.read = read_of_name(action.name);
+        Step step{.inputs = registers(data["inputs"]), .outputs = registers(data["outputs"]), .index = index};
         for (const nb::handle one : nb::cast<nb::list>(data["writes"]))
             step.writes.push_back({reg(one[0]), nb::cast<std::uint32_t>(one[1]),
                                    index_from_python(one[2], program_.inputs.size(), true)});
         const int generator = index_from_python(data["generator"], generators_.size(), true);
-        if (generator >= 0) step.generator = generators_[static_cast<std::size_t>(generator)];
-        step.code = site_from_python(data["site"]);
-        step.in_backward = truth(data["in_backward"]);
-        if (step.kind == StepKind::Run) set_attributes(step, data["attributes"]);
+        if (generator >= 0) action.generator = generators_[static_cast<std::size_t>(generator)];
+        action.code = site_from_python(data["site"]);
+        action.in_backward = truth(data["in_backward"]);
+        AliasAttrs alias;
+        std::vector<char> attributes;
+        if (action.kind != StepKind::Run) {
+            // has none
+        } else if (action.op == &alias_op) {
+            alias = alias_of(step);
+            action.attributes = as_bytes(alias);
+        } else if (action.op->attribute_bytes) {
+            attributes = attributes_from_python(*action.op, data["attributes"]);
+            action.attributes = attributes;
+        }
+        step.action = program_.keep(std::move(action));
         program_.steps.push_back(std::move(step));
     }
-    void set_attributes(Step& step, nb::handle data) const {
-        if (step.op != &alias_op) {
-            if (step.op->attribute_bytes) {
-                const std::vector<char> read = attributes_from_python(*step.op, data);
-                step.attributes = program_.keep_attributes(*step.op, read.data());
-            }
-            return;
-        }
+    AliasAttrs alias_of(const Step& step) const {
         if (step.inputs.size() != 1 || step.outputs.size() != 1 || step.inputs[0] < 0 || step.outputs[0] < 0)
             fail(ErrorKind::Value, "expected an alias of one tensor");
         const KeptRegister &from = program_.of(step.inputs[0]), &to = program_.of(step.outputs[0]);
-        const AliasAttrs attributes{to.layout.get(), to.offset - from.offset, to.dtype};
-        step.attributes = program_.keep_bytes(&attributes, sizeof attributes);
+        return {to.layout.get(), to.offset - from.offset, to.dtype};
     }
 
     // Tensors of the block that share memory have it from one storage, each at its place.

@@ -81,7 +81,7 @@ private:
         const std::string reader = is_read ? ", read first by " + name_of(*first) + "," : "";
         refuse(format("input %d, of shape %s%s %s", static_cast<int>(&input - program_.inputs.data()),
                       shape_text(input.tensor.sizes()).c_str(), reader.c_str(), why),
-               is_read ? first->code : Handle(), is_read ? first->instruction : -1);
+               is_read ? first->action->code : Handle(), is_read ? first->action->instruction : -1);
     }
     nb::list registers() const {
         nb::list result;
@@ -130,28 +130,28 @@ private:
     nb::list steps() {
         nb::list result;
         for (const Step& step : program_.steps) {
-            const bool runs = step.kind == StepKind::Run || step.kind == StepKind::Nothing;
-            const std::string name = runs ? name_in_files(*step.op) : kKinds[static_cast<int>(step.kind)];
+            const bool runs = step.action->kind == StepKind::Run || step.action->kind == StepKind::Nothing;
+            const std::string name = runs ? name_in_files(*step.action->op) : kKinds[static_cast<int>(step.action->kind)];
             if (name.empty())
                 refuse(format("'%s' is a step in Python, which a file can't hold; write it in operations",
-                              step.name ? step.name : step.op->name),
-                       step.code, step.instruction);
+                              step.action->name ? step.action->name : step.action->op->name),
+                       step.action->code, step.action->instruction);
             nb::list writes;
             for (const KeptWrite& one : step.writes) writes.append(nb::make_tuple(one.reg, one.bump, one.through));
-            const bool has_attributes = runs && step.op != &alias_op && !step.attributes.empty();
+            const bool has_attributes = runs && step.action->op != &alias_op && !step.action->attributes.empty();
             nb::dict one;
             one["op"] = name;
-            one["kind"] = kKinds[static_cast<int>(step.kind)];
-            one["form"] = static_cast<int>(step.form);
+            one["kind"] = kKinds[static_cast<int>(step.action->kind)];
+            one["form"] = static_cast<int>(step.action->form);
             one["inputs"] = list_of(step.inputs);
             one["outputs"] = list_of(step.outputs);
             one["writes"] = writes;
-            one["attributes"] = has_attributes ? attributes_to_python(*step.op, step.attributes.data()) : nb::list();
-            one["name"] = step.name ? nb::object(nb::str(step.name)) : nb::none();
-            one["generator"] = generator(step.generator);
-            one["site"] = site_to_python(step.code, step.instruction);
+            one["attributes"] = has_attributes ? attributes_to_python(*step.action->op, step.action->attributes.data()) : nb::list();
+            one["name"] = step.action->name ? nb::object(nb::str(step.action->name)) : nb::none();
+            one["generator"] = generator(step.action->generator);
+            one["site"] = site_to_python(step.action->code, step.action->instruction);
             one["index"] = step.index;
-            one["in_backward"] = step.in_backward;
+            one["in_backward"] = step.action->in_backward;
             result.append(one);
         }
         return result;
@@ -192,11 +192,11 @@ private:
                 nb::make_tuple(object, living.reg, node, node < 0 ? 0 : static_cast<int>(living.tensor->output_index)));
         }
         for (const Step& step : program_.steps)
-            if (step.kind == StepKind::Rebind)
+            if (step.action->kind == StepKind::Rebind)
                 for (const Living& living : program_.living)
                     if (living.reg == step.inputs[0] && living.node >= 0)
-                        refuse("a .grad has a history (create_graph=True), which a file can't hold yet", step.code,
-                               step.instruction);
+                        refuse("a .grad has a history (create_graph=True), which a file can't hold yet", step.action->code,
+                               step.action->instruction);
         return nodes_to_python(program_, nodes);
     }
 

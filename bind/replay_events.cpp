@@ -39,12 +39,12 @@ std::vector<ReplayEvent>& events() {
 std::vector<StepsOfLine> lines_of(const Program& program) {
     std::vector<StepsOfLine> lines;
     for (const Step& step : program.steps) {
-        if (!step.code) continue;
+        if (!step.action->code) continue;
         const auto known = std::ranges::find_if(lines, [&](const StepsOfLine& one) {
-            return one.code.get() == step.code.get() && one.instruction == step.instruction;
+            return one.code.get() == step.action->code.get() && one.instruction == step.action->instruction;
         });
         if (known == lines.end())
-            lines.push_back({step.code, step.instruction, 1});
+            lines.push_back({step.action->code, step.action->instruction, 1});
         else
             ++known->count;
     }

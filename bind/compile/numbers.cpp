@@ -169,7 +169,7 @@ void Tracer::call_optimizer_step(PyObject* const* arguments, std::size_t count) 
 void Tracer::take_options() {
     stepping_ = nullptr;
     for (std::size_t i = steps_before_; i < program_.steps.size(); ++i) {
-        if (!program_.steps[i].op->is(kOptimizerStep)) continue;
+        if (!program_.steps[i].action->op->is(kOptimizerStep)) continue;
         for (const Option& one : pending_)
             options.push_back({one.dict, one.key, one.argument, static_cast<int>(i), one.field});
     }

@@ -240,7 +240,7 @@ void Variant::set_options(const CallArguments& arguments) {
         key = one.key.ptr();
         one.version = version;
         if (one.set && same_bits(*one.set, number.real)) continue;
-        program.steps[static_cast<std::size_t>(one.step)].op->fields[one.field].set(one.attributes, number);
+        program.steps[static_cast<std::size_t>(one.step)].action->op->fields[one.field].set(one.attributes, number);
         one.set = number.real;
     }
 }

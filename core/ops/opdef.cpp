@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 #include "core/autograd/strips.h"
 
@@ -45,9 +44,9 @@ Tensor saved_output(BackwardCall& call, int output) {
     return slot ? in_strip(unpack(*call.node, const_cast<SavedSlot&>(*slot))) : Tensor();
 }
 
-bool OpDef::same_attributes(const void* one, const void* other) const {
-    if (fields.empty()) return std::memcmp(one, other, attribute_bytes) == 0;
-    return std::ranges::all_of(fields, [&](const Field& field) { return field.same(one, other); });
+bool OpDef::same_attributes(std::span<const char> one, std::span<const char> other) const {
+    if (fields.empty()) return std::ranges::equal(one, other);
+    return std::ranges::all_of(fields, [&](const Field& field) { return field.same(one.data(), other.data()); });
 }
 
 bool OpDef::has_derivative(int input, int count) const {

@@ -198,7 +198,7 @@ struct OpDef : NodeKind {
     const OpDef* fused = nullptr;  // its backward as one call: Note [Rules that run kernels]
     bool is(OpFlag flag) const { return (text.flags & flag) != 0; }
     // Whether two calls have the same attributes, to the bit. Lists have room that nobody has written.
-    bool same_attributes(const void* one, const void* other) const;
+    bool same_attributes(std::span<const char> one, std::span<const char> other) const;
     std::uint64_t written_by(const void* attributes) const { return writes_if ? writes_if(attributes) : writes; }
     // Whether some call could give this one of `count` inputs a gradient: not an index, a mask, a weight of a loss.
     bool has_derivative(int input, int count) const;

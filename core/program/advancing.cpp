@@ -35,7 +35,7 @@ public:
     // Those of `first` and later steps.
     void optimizer_steps(std::size_t first) {
         each_call(first, [&](const Place& at, Call& call) {
-            const OpDef& op = *planner_.step_at(at.step).op;
+            const OpDef& op = *planner_.step_at(at.step).action->op;
             if (op.is(kOptimizerStep) && call.call->work() >= kLarge) move(at, first);
         });
     }

@@ -48,7 +48,7 @@ private:
     KeptRegister& reg(int index) { return program_.registers[static_cast<std::size_t>(index)]; }
     Memory& memory(int index) { return program_.memories[static_cast<std::size_t>(index)]; }
     [[noreturn]] void wrong(const std::string& what) {
-        throw ReplayFailed(format("step %d (%s): %s", at_, step().op->name, what.c_str()), &step());
+        throw ReplayFailed(format("step %d (%s): %s", at_, step().action->op->name, what.c_str()), &step());
     }
     void need(bool holds, const char* what) {
         if (!holds) wrong(what);
@@ -111,13 +111,13 @@ private:
 
     void check_step(Step& one) {
         for (const int input : one.inputs) need(input < 0 || bool(value(input)), "reads what nothing has made");
-        switch (one.kind) {
+        switch (one.action->kind) {
             case StepKind::Run:
                 check_run(one);
                 break;
             case StepKind::Nothing:
-                need(one.op == &mark_dirty_op || one.op->is(kAxesInPlace), "expected to do something");
-                need(!one.inputs.empty() && one.inputs[0] >= 0 && one.form == Form::InPlace, "has no operand");
+                need(one.action->op == &mark_dirty_op || one.action->op->is(kAxesInPlace), "expected to do something");
+                need(!one.inputs.empty() && one.inputs[0] >= 0 && one.action->form == Form::InPlace, "has no operand");
                 need(one.outputs.empty(), "has results");
                 break;
             case StepKind::Read: {
@@ -125,7 +125,7 @@ private:
                 const Tensor& then = program_.reads[static_cast<std::size_t>(one.index)];
                 need(same_geometry(then, reg(one.inputs[0])) || same_sizes_and_dtype(then, reg(one.inputs[0])),
                      "has read something else");
-                need(one.read != Read::Bool || then.numel() == 1, "reads one truth of several values");
+                need(one.action->read != Read::Bool || then.numel() == 1, "reads one truth of several values");
                 break;
             }
             case StepKind::Rebind:
@@ -151,38 +151,38 @@ private:
     }
 
     void check_run(Step& one) {
-        const OpDef& op = *one.op;
+        const OpDef& op = *one.action->op;
         need(op.forward != nullptr, "expected an operation that computes something");
-        need(bool(one.generator) == op.draws, "draws from another generator");
+        need(bool(one.action->generator) == op.draws, "draws from another generator");
         if (const OpDef* const rule = rule_of(op))
             check_fused(one, *rule);
         else
             check_operands(one);
         Generator scratch;
-        const CallDetails details{.name = one.name, .generator = op.draws ? &scratch : nullptr};
+        const CallDetails details{.name = one.action->name, .generator = op.draws ? &scratch : nullptr};
         std::vector<Tensor> inputs, outputs;
         for (const int input : one.inputs) inputs.push_back(input < 0 ? Tensor() : value(input));
-        if (one.form == Form::Functional) outputs.resize(one.outputs.size());
-        if (one.form == Form::InPlace) outputs = {inputs[0]};
-        OpCall call{op, inputs, one.attributes.data(), outputs, one.form, &details};
+        if (one.action->form == Form::Functional) outputs.resize(one.outputs.size());
+        if (one.action->form == Form::InPlace) outputs = {inputs[0]};
+        OpCall call{op, inputs, one.action->attributes.data(), outputs, one.action->form, &details};
         bool told = true;
         try {
-            one.form == Form::Accumulate ? op.forward(call) : run_forward(call);
+            one.action->form == Form::Accumulate ? op.forward(call) : run_forward(call);
         } catch (const Error& error) {
             if (error.kind() != ErrorKind::NotImplemented) throw;
             told = false;  // its sizes depend on values
         }
-        if (one.form == Form::InPlace) need(!told || call.outputs[0].same(inputs[0]), "writes something else");
-        if (one.form == Form::Functional)
+        if (one.action->form == Form::InPlace) need(!told || call.outputs[0].same(inputs[0]), "writes something else");
+        if (one.action->form == Form::Functional)
             for (std::size_t i = 0; i < one.outputs.size(); ++i)
                 define(one.outputs[i], told ? call.outputs[i] : Tensor(), told);
     }
 
     // As many tensors as the schema has, and none missing that must be there.
     void check_operands(const Step& one) {
-        const OpDef& op = *one.op;
+        const OpDef& op = *one.action->op;
         const bool only_here = op.text.schema == nullptr;  // constant, alias, accumulate
-        std::size_t wanted = only_here ? (one.form == Form::Accumulate ? 2 : 1) : 0, in_list = 0, place = 0;
+        std::size_t wanted = only_here ? (one.action->form == Form::Accumulate ? 2 : 1) : 0, in_list = 0, place = 0;
         if (!only_here) wanted = static_cast<std::size_t>(std::ranges::count_if(op.schema.arguments, is_tensor));
         need(op.variadic ? one.inputs.size() + 1 >= wanted : one.inputs.size() == wanted, "has other operands");
         if (op.variadic) in_list = one.inputs.size() + 1 - wanted;
@@ -195,15 +195,15 @@ private:
                     need(one.inputs[place++] >= 0 || argument.optional, "misses an operand");
             }
         }
-        const bool writes = one.form == Form::InPlace;
+        const bool writes = one.action->form == Form::InPlace;
         need((op.is(kInPlace) && writes) || op.is(kWritesInput) == writes, "writes where it should not, or not");
-        need((one.form == Form::Accumulate) == (&op == &accumulate_op) &&
-                 (one.form == Form::Functional || one.form == Form::InPlace || one.form == Form::Accumulate),
+        need((one.action->form == Form::Accumulate) == (&op == &accumulate_op) &&
+                 (one.action->form == Form::Functional || one.action->form == Form::InPlace || one.action->form == Form::Accumulate),
              "expected another form of call");
         std::vector<Tensor> inputs;
         for (const int input : one.inputs) inputs.push_back(input < 0 ? Tensor() : value(input));
-        const std::size_t outputs = one.form != Form::Functional ? 0
-                                    : op.count_outputs           ? op.count_outputs(inputs, one.attributes.data())
+        const std::size_t outputs = one.action->form != Form::Functional ? 0
+                                    : op.count_outputs           ? op.count_outputs(inputs, one.action->attributes.data())
                                                                  : op.output_count;
         need(one.outputs.size() == outputs, "has another number of results");
         need(writes ? !one.inputs.empty() && one.inputs[0] >= 0 : true, "writes nothing");
@@ -212,9 +212,9 @@ private:
     // The gradients of all results, what is saved of all inputs, and what is saved of all results.
     void check_fused(const Step& one, const OpDef& of) {
         FusedHeader header;
-        std::memcpy(&header, one.attributes.data(), sizeof header);
+        std::memcpy(&header, one.action->attributes.data(), sizeof header);
         const auto inputs = static_cast<std::size_t>(std::ranges::count_if(of.schema.arguments, is_tensor));
-        need(one.form == Form::Functional && header.outputs == of.output_count && header.needed >> inputs == 0 &&
+        need(one.action->form == Form::Functional && header.outputs == of.output_count && header.needed >> inputs == 0 &&
                  one.outputs.size() == inputs && one.inputs.size() == inputs + 2 * header.outputs,
              "has other operands or results");
     }
@@ -242,10 +242,10 @@ private:
     // What the call writes follows from its operation; the file says how versions move.
     void check_writes(const Step& one) {
         std::vector<int> written;
-        if (one.form == Form::InPlace || one.form == Form::Accumulate) written.push_back(one.inputs[0]);
-        const std::uint64_t writes = one.op->written_by(one.attributes.data());
+        if (one.action->form == Form::InPlace || one.action->form == Form::Accumulate) written.push_back(one.inputs[0]);
+        const std::uint64_t writes = one.action->op->written_by(one.action->attributes.data());
         for (std::size_t i = 0; i < one.inputs.size() && i < 64; ++i)
-            if ((writes >> i & 1) && one.inputs[i] >= 0 && !(i == 0 && one.form == Form::InPlace))
+            if ((writes >> i & 1) && one.inputs[i] >= 0 && !(i == 0 && one.action->form == Form::InPlace))
                 written.push_back(one.inputs[i]);
         need(std::ranges::equal(one.writes, written, {}, &KeptWrite::reg), "writes something else");
         for (const KeptWrite& write : one.writes) {

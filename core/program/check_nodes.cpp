@@ -21,14 +21,14 @@ bool lies_as(const KeptRegister& a, const KeptRegister& b) {
 class NodeCheck {
 public:
     NodeCheck(const Program& program, const KeptNode& kept, Node& node, const Step& step)
-        : program_(program), kept_(kept), node_(node), step_(step), in_place_(step.form == Form::InPlace) {}
+        : program_(program), kept_(kept), node_(node), step_(step), in_place_(step.action->form == Form::InPlace) {}
 
     void go() {
-        const OpDef& op = *step_.op;
+        const OpDef& op = *step_.action->op;
         const bool renamed = node_.kind == op.in_place_form || node_.kind == op.number_form;
         need(node_.kind == &op || (renamed && in_place_), node_, "expected the node of the step that made it");
         need(op.backward && (op.differentiable || in_place_), node_, "expected an operation that has a derivative");
-        need(step_.kind == StepKind::Run && (in_place_ || step_.form == Form::Functional), node_,
+        need(step_.action->kind == StepKind::Run && (in_place_ || step_.action->form == Form::Functional), node_,
              "expected a step that computes something");
         need(node_.edge_count == step_.inputs.size(), node_, "has other inputs than its step");
         need(node_.output_count == (in_place_ ? 1 : step_.outputs.size()), node_, "has other results than its step");
@@ -86,7 +86,7 @@ private:
         std::vector<Tensor> inputs;
         for (const int reg : step_.inputs)
             inputs.push_back(reg < 0 ? Tensor() : empty(program_.of(reg).layout, program_.of(reg).dtype));
-        const Saves saves = what_to_save(*step_.op, inputs, needs, step_.attributes.data());
+        const Saves saves = what_to_save(*step_.action->op, inputs, needs, step_.action->attributes.data());
         for (int i = 0; i < 32; ++i) {
             if (saves.inputs >> i & 1)
                 need(input(static_cast<std::size_t>(i)) < 0 || holds(SlotSource::Input, i), node_,

@@ -55,7 +55,7 @@ private:
         const Handle code = Handle::steal(site.code);
         for (const auto& [step, write] : slice_.counted) {
             const Step& of = program_.steps[static_cast<std::size_t>(step)];
-            const Site line{static_cast<void*>(of.code.get()), of.instruction};
+            const Site line{static_cast<void*>(of.action->code.get()), of.action->instruction};
             count_write(of, of.writes[static_cast<std::size_t>(write)], program_.outcome && line.code ? line : site);
         }
     }
@@ -82,13 +82,13 @@ private:
             own_version(input, 0);
         }
         bump_version(input, {.layout = wrote.layout, .offset = offset, .dtype = wrote.dtype, .site = site},
-                     called(step), step.op->is(kOptimizerStep));
+                     called(step), step.action->op->is(kOptimizerStep));
     }
     static const char* called(const Step& step) {
-        return step.name                       ? step.name
-               : step.form == Form::InPlace    ? step.op->in_place_name.c_str()
-               : step.form == Form::Accumulate ? "accumulate_grad"
-                                               : step.op->name;
+        return step.action->name                       ? step.action->name
+               : step.action->form == Form::InPlace    ? step.action->op->in_place_name.c_str()
+               : step.action->form == Form::Accumulate ? "accumulate_grad"
+                                               : step.action->op->name;
     }
 
     // The new value in place, once for each memory that was made again as a whole.
@@ -151,10 +151,10 @@ private:
             if (kept.alive() == nullptr || !state_.fills(kept)) return;
             const Tensor value = settled(state_, slot.reg);
             if (version_of(*value.get()) > 0) continue;
-            const Site site = by ? Site{static_cast<void*>(by->code.get()), by->instruction} : Site();
+            const Site site = by ? Site{static_cast<void*>(by->action->code.get()), by->action->instruction} : Site();
             bump_version(value,
                          {.layout = value->layout, .offset = value->offset, .dtype = value.dtype(), .site = site},
-                         by ? called(*by) : "forward", by && by->op->is(kOptimizerStep));
+                         by ? called(*by) : "forward", by && by->action->op->is(kOptimizerStep));
         }
     }
 

@@ -46,8 +46,8 @@ std::uint64_t mix(std::uint64_t state, const Tensor& value) {
 }  // namespace
 
 bool makes_values(const Step& step) {
-    return step.kind == StepKind::Run && step.op != &alias_op && !step.op->is(kView) && !step.op->is(kManyViews) &&
-           !step.op->is(kUninitialized);
+    return step.action->kind == StepKind::Run && step.action->op != &alias_op && !step.action->op->is(kView) && !step.action->op->is(kManyViews) &&
+           !step.action->op->is(kUninitialized);
 }
 
 std::uint64_t digest_of(Tensors values) {
@@ -62,7 +62,7 @@ void DigestingRecorder::handle(OpCall& call) {
     digests_.resize(program_.steps.size());
     if (call.form == Form::Function || program_.steps.empty()) return;
     std::size_t last = program_.steps.size() - 1;  // the step of this call: what its nodes saved may be looked at after
-    while (last > 0 && program_.steps[last].op == &alias_op) --last;
+    while (last > 0 && program_.steps[last].action->op == &alias_op) --last;
     if (!makes_values(program_.steps[last])) return;
     std::vector<Tensor> values;
     for_each_written(call, [&](const Tensor& tensor) { values.push_back(tensor); });
@@ -77,7 +77,7 @@ StepDifference first_difference(const Program& replayed, const Digests& of_repla
     for (std::size_t i = 0; i < count; ++i) {
         const Step* const mine = i < replayed.steps.size() ? &replayed.steps[i] : nullptr;
         const Step* const other = i < eager.steps.size() ? &eager.steps[i] : nullptr;
-        if (mine == nullptr || other == nullptr || mine->op != other->op || mine->form != other->form)
+        if (mine == nullptr || other == nullptr || mine->action->op != other->action->op || mine->action->form != other->action->form)
             return {mine ? mine : other,
                     format("step %zu is %s in the replay, and %s in the function itself", i,
                            mine ? name_of(*mine).c_str() : "missing", other ? name_of(*other).c_str() : "missing")};

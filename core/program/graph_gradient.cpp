@@ -121,7 +121,7 @@ bool RecordedGradient::is_plain() const {
         return false;
     const auto writes_input = [&](const KeptWrite& one) { return program_->memory_of(one.reg).input >= 0; };
     for (const Step& step : program_->steps)
-        if (step.generator || (!adds_ && std::ranges::any_of(step.writes, writes_input))) return false;
+        if (step.action->generator || (!adds_ && std::ranges::any_of(step.writes, writes_input))) return false;
     return std::ranges::none_of(program_->inputs, [](const Input& one) { return one.grad_of; });
 }
 

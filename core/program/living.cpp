@@ -35,6 +35,7 @@ void Recorder::end(bool whole) {
         forget_nodes(program_);
         program_.nodes.clear();
     }
+    program_.forget_known();
     unmark();
 }
 
@@ -117,8 +118,8 @@ void Recorder::look_back() {
         if (!writers.empty() && writers.back() > i)
             program_.refusals.push_back(
                 {format("%s() hands out memory that the block writes later, so Python can see what it computes",
-                        step.name),
-                 step.code, step.instruction});
+                        step.action->name),
+                 step.action->code, step.action->instruction});
     }
 }
 
@@ -127,7 +128,7 @@ void Recorder::look_back() {
 void Recorder::look_at_gradients() {
     const auto gradient_of = [](const Tensor& leaf) { return leaf->extras ? leaf->extras->grad : Tensor(); };
     for (const Step& step : program_.steps) {
-        if (step.kind != StepKind::Rebind) continue;
+        if (step.action->kind != StepKind::Rebind) continue;
         const Tensor& leaf = program_.leaves[static_cast<std::size_t>(step.index)].tensor;
         const Tensor now = gradient_of(leaf);
         if (!now || now->has(TensorObject::kOlder)) continue;
@@ -143,7 +144,7 @@ void Recorder::look_at_gradients() {
                 {"gives a tensor a new .grad while the one before is kept (as the .grad of another tensor, by a view "
                  "or "
                  "in a graph), which run() can't tell apart; keep a clone() of it",
-                 step.code, step.instruction});
+                 step.action->code, step.action->instruction});
             return;
         }
     }

@@ -12,5 +12,8 @@ struct AliasAttrs {
     std::int64_t shift;  // in bytes, from where the input lies
     DType dtype;
 };
+inline std::span<const char> as_bytes(const AliasAttrs& attributes) {
+    return {reinterpret_cast<const char*>(&attributes), sizeof attributes};
+}
 
 }  // namespace clew

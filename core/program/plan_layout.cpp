@@ -239,7 +239,7 @@ bool Planner::may_fail(std::size_t index) const {
                    return call.runs && !call.constant && call.call->may_fail();
                });
     const ReplayStep& run = slice_.runs_of[index];
-    if (run.kind == StepKind::Run) return !step_at(index).op->is(kOptimizerStep);
+    if (run.kind == StepKind::Run) return !step_at(index).action->op->is(kOptimizerStep);
     return run.kind == StepKind::Read && program_.decides(step_at(index));
 }
 

@@ -71,8 +71,8 @@ bool Planner::may_be_captured(int index) const {
     const ReplayStep& run = slice_.runs_of[static_cast<std::size_t>(index)];
     const std::span inputs(slice_.registers.data() + run.first, run.inputs);
     const Step& step = step_at(static_cast<std::size_t>(index));
-    return run.kind == StepKind::Run && step.generator == nullptr && !step.op->draws &&
-           (step.op->is(kOptimizerStep) || !run.varies) &&
+    return run.kind == StepKind::Run && step.action->generator == nullptr && !step.action->op->draws &&
+           (step.action->op->is(kOptimizerStep) || !run.varies) &&
            std::ranges::none_of(inputs, [&](int reg) { return reg >= 0 && varying_[static_cast<std::size_t>(reg)]; });
 }
 
@@ -89,7 +89,7 @@ void Planner::note(int index, kernels::Capture& capture, const std::vector<Tenso
             if (!refer(operand, index, registers, call) && !refer_to_temporary(operand, first, call)) return;
     }
     for (const Call& call : calls) note_kind(call);
-    kinds_.optimizer |= step_at(static_cast<std::size_t>(index)).op->is(kOptimizerStep);
+    kinds_.optimizer |= step_at(static_cast<std::size_t>(index)).action->op->is(kOptimizerStep);
     noted_[static_cast<std::size_t>(index)] = {true, std::move(calls)};
 }
 
@@ -254,7 +254,7 @@ void Planner::leave_out_unread() {
     for (std::size_t i = noted_.size(); i-- > 0;) {
         const ReplayStep& run = slice_.runs_of[i];
         if (!noted_[i].captured) {
-            for (int k = 0; k < run.inputs && !step_at(i).op->is(kGeometryOnly); ++k)
+            for (int k = 0; k < run.inputs && !step_at(i).action->op->is(kGeometryOnly); ++k)
                 if (const int reg = slice_.registers[static_cast<std::size_t>(run.first + k)]; reg >= 0)
                     needed[static_cast<std::size_t>(program_.of(reg).memory)] = 1;
             continue;

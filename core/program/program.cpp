@@ -31,10 +31,10 @@ Program::~Program() {
 }
 
 std::string name_of(const Step& step) {
-    if (step.kind == StepKind::Read) return std::string("read.") + step.name;
-    if (step.name) return step.name;
-    if (step.kind == StepKind::Rebind) return "set_grad";
-    return step.form == Form::InPlace ? step.op->in_place_name : step.op->name;
+    if (step.action->kind == StepKind::Read) return std::string("read.") + step.action->name;
+    if (step.action->name) return step.action->name;
+    if (step.action->kind == StepKind::Rebind) return "set_grad";
+    return step.action->form == Form::InPlace ? step.action->op->in_place_name : step.action->op->name;
 }
 
 bool NumberWitness::holds(double number) const {
@@ -68,28 +68,45 @@ Bytes bytes_of(const Layout& layout, std::int64_t offset, DType dtype) {
 
 Bytes KeptRegister::bytes() const { return bytes_of(*layout, offset, dtype); }
 
-std::span<const char> Recorded::keep_bytes(const void* bytes, std::size_t count) {
-    if (count == 0) return {};
-    char* const kept = static_cast<char*>(slabs->take(count));
-    std::memcpy(kept, bytes, count);
-    return {kept, count};
+std::span<const char> Recorded::keep_bytes(std::span<const char> bytes) {
+    if (bytes.empty()) return {};
+    char* const kept = static_cast<char*>(slabs->take(bytes.size()));
+    std::ranges::copy(bytes, kept);
+    return {kept, bytes.size()};
 }
 
-std::span<const char> Recorded::keep_attributes(const OpDef& op, const void* attributes) {
-    if (op.attribute_bytes == 0) return {};
-    auto& known = known_[reinterpret_cast<std::uintptr_t>(&op) / alignof(std::max_align_t) % kKnown];
-    for (const Known& one : known)
-        if (one.op == &op && op.same_attributes(one.attributes, attributes))
-            return {one.attributes, op.attribute_bytes};
-    const std::span<const char> kept = keep_bytes(attributes, op.attribute_bytes);
+namespace {
+
+bool does_the_same(const Action& one, const Action& other) {
+    return one.op == other.op && one.instruction == other.instruction && one.code.get() == other.code.get() &&
+           one.name == other.name && one.generator == other.generator && one.form == other.form &&
+           one.kind == other.kind && one.read == other.read && one.in_backward == other.in_backward && !one.varies &&
+           one.attributes.size() == other.attributes.size() &&
+           (one.attributes.empty() || one.op->same_attributes(one.attributes, other.attributes));
+}
+
+}  // namespace
+
+const Action* Recorded::keep(Action&& action) {
+    if (!known_) known_ = std::make_unique<Known>();
+    const std::size_t place = reinterpret_cast<std::uintptr_t>(action.op) / alignof(std::max_align_t) +
+                              static_cast<std::size_t>(action.instruction);
+    auto& known = known_->actions[place % kKnown];
+    for (const Action* const one : known)
+        if (one && does_the_same(*one, action)) return one;
+    action.attributes = keep_bytes(action.attributes);
     std::move_backward(known, known + kOfOne - 1, known + kOfOne);
-    known[0] = {&op, kept.data()};
-    return kept;
+    return known[0] = &actions.emplace_back(std::move(action));
 }
 
 void* Recorded::vary_attributes(Step& step) {
-    if (!std::exchange(step.varies, true)) step.attributes = keep_bytes(step.attributes.data(), step.attributes.size());
-    return const_cast<char*>(step.attributes.data());
+    if (!step.action->varies) {
+        Action& own = actions.emplace_back(*step.action);
+        own.attributes = keep_bytes(own.attributes);
+        own.varies = true;
+        step.action = &own;
+    }
+    return const_cast<char*>(step.action->attributes.data());
 }
 
 std::int64_t bytes_of(const Program& program) {
@@ -148,8 +165,8 @@ std::uint64_t hooks_of(const Tensor& tensor) {
 
 ReplayFailed::ReplayFailed(std::string text, const Step* step) : Error(ErrorKind::Runtime, std::move(text)) {
     if (step == nullptr) return;
-    code = step->code;
-    instruction = step->instruction;
+    code = step->action->code;
+    instruction = step->action->instruction;
 }
 
 }  // namespace clew

@@ -73,26 +73,28 @@ struct KeptWrite {
 
 enum class StepKind : std::uint8_t { Run, Nothing, Read, Rebind };
 
-struct Step {
-    Step() = default;
-    Step(const OpDef& op, Form form, Numbers&& inputs, Handle&& code, std::int32_t instruction)
-        : op(&op), form(form), instruction(instruction), inputs(std::move(inputs)), code(std::move(code)) {}
+// What a step does, and at which line: the turns of a loop have that in common.
+struct Action {
     const OpDef* op = nullptr;
-    Form form = Form::Functional;
-    StepKind kind = StepKind::Run;
-    bool in_backward = false;  // the engine ran it
-    Read read = Read::Other;
-    std::int32_t instruction = -1;
-    Numbers inputs{}, outputs{};  // registers; -1: none
-    Few<KeptWrite, 1> writes{};
-    std::span<const char> attributes{};  // of Recorded::slabs; several steps may share them
+    std::span<const char> attributes{};  // of Recorded::slabs
     const char* name = nullptr;
     Generator* generator = nullptr;
-    Handle code{};        // the user's line
-    int index = -1;       // Read: of what was read; Rebind: of the leaf
-    bool varies = false;  // its attributes may be others in each run
+    Handle code{};  // the user's line
+    std::int32_t instruction = -1;
+    Form form = Form::Functional;
+    StepKind kind = StepKind::Run;
+    Read read = Read::Other;
+    bool in_backward = false;  // the engine ran it
+    bool varies = false;       // its attributes may be others in each run
 };
-static_assert(sizeof(Step) <= 112);  // there may be tens of thousands
+
+struct Step {
+    const Action* action = nullptr;      // of Recorded::actions; several steps may have the same
+    Numbers inputs{}, outputs{};  // registers; -1: none
+    Few<KeptWrite, 1> writes{};
+    int index = -1;  // Read: of what was read; Rebind: of the leaf
+};
+static_assert(sizeof(Step) <= 64);  // there may be tens of thousands
 
 std::string name_of(const Step& step);  // "mul", "add_", "read.item", "set_grad"
 
@@ -178,6 +180,7 @@ struct Recorded {
     std::unique_ptr<Slabs> slabs = std::make_unique<Slabs>();
     Segmented<KeptRegister> registers{*slabs};
     Segmented<Memory> memories{*slabs};
+    Segmented<Action> actions{*slabs};
     Segmented<Step> steps{*slabs};
     Segmented<KeptNode> nodes{*slabs};
     std::vector<Input> inputs;
@@ -194,18 +197,18 @@ struct Recorded {
     std::vector<Refusal> once;  // why it can't run a second time as a whole
     std::vector<Handle> held;   // Python things that steps need
     bool has_backward = false;
-    // Those of an earlier step of this operation, if they are the same: a loop's turns have the same again and again.
-    std::span<const char> keep_attributes(const OpDef& op, const void* attributes);
-    std::span<const char> keep_bytes(const void* bytes, std::size_t count);
+    // Of steps that do the same at the same line, the action and its attributes are kept once.
+    const Action* keep(Action&& action);
     void* vary_attributes(Step& step);  // for who changes them between runs: they are nobody else's from now on
+    void forget_known() { known_.reset(); }
 
 private:
+    static constexpr std::size_t kKnown = 64, kOfOne = 4;
     struct Known {
-        const OpDef* op = nullptr;
-        const char* attributes = nullptr;
+        const Action* actions[kKnown][kOfOne] = {};  // by line and operation; the latest first
     };
-    static constexpr std::size_t kKnown = 16, kOfOne = 4;
-    Known known_[kKnown][kOfOne];  // by operation; the latest first
+    std::span<const char> keep_bytes(std::span<const char> bytes);
+    std::unique_ptr<Known> known_;
 };
 
 struct Program : Recorded {

@@ -82,14 +82,19 @@ Recorder::Origin Recorder::origin_of(const OpCall& call) {
     return origin;
 }
 
+Action Recorder::action_of(const OpCall& call, Origin& origin) const {
+    return {.op = &call.op,
+            .attributes = {static_cast<const char*>(call.attributes), call.op.attribute_bytes},
+            .name = call.name(),
+            .code = std::move(origin.code),
+            .instruction = origin.instruction,
+            .form = call.form,
+            .in_backward = mode(kInBackward)};
+}
+
 // Behind all others.
-Step& Recorder::add_step(const OpCall& call, Origin&& origin) {
-    Step& step = program_.steps.emplace_back(call.op, call.form, std::move(origin.inputs), std::move(origin.code),
-                                             origin.instruction);
-    step.attributes = program_.keep_attributes(call.op, call.attributes);
-    step.name = call.name();
-    step.in_backward = mode(kInBackward);
-    return step;
+Step& Recorder::add_step(Action&& action, Numbers&& inputs) {
+    return program_.steps.emplace_back(program_.keep(std::move(action)), std::move(inputs));
 }
 
 void Recorder::handle(OpCall& call) {
@@ -139,10 +144,11 @@ void Recorder::run(OpCall& call) {
     dispatch(call);
     if (abandoned_) return;
     const int index = static_cast<int>(program_.steps.size());
-    Step& step = add_step(call, std::move(origin));
-    step.generator = generator;
     const bool axes_only = call.op.is(kAxesInPlace);
-    if (axes_only) step.kind = StepKind::Nothing;
+    Action action = action_of(call, origin);
+    action.generator = generator;
+    if (axes_only) action.kind = StepKind::Nothing;
+    Step& step = add_step(std::move(action), std::move(origin.inputs));
     std::size_t i = 0;
     for_each_written(call, [&](const Tensor& tensor) {
         const Before& was = before[i++];
@@ -181,13 +187,15 @@ void Recorder::read(OpCall& call) {
                    call.name()));
         return;
     }
-    Step& step = add_step(call, origin_of(call));
-    step.kind = StepKind::Read;
-    step.read = call.details->read;
+    Origin origin = origin_of(call);
+    Action action = action_of(call, origin);
+    action.kind = StepKind::Read;
+    action.read = call.details->read;
+    Step& step = add_step(std::move(action), std::move(origin.inputs));
     step.index = static_cast<int>(program_.reads.size());
     program_.reads.push_back(copied_value(call.inputs[0]));
     program_.followed.push_back(0);
-    if (shares_memory(step.read)) shared_reads_.push_back(static_cast<int>(program_.steps.size()) - 1);
+    if (shares_memory(step.action->read)) shared_reads_.push_back(static_cast<int>(program_.steps.size()) - 1);
 }
 
 void Recorder::rebind(OpCall& call) {
@@ -201,18 +209,19 @@ void Recorder::rebind(OpCall& call) {
     }
     const Tensor leaf = call.inputs[0];
     const Site site = runtime.current_site();
-    Step step(call.op, call.form, {resolve(call.inputs[1])}, Handle::steal(site.code), site.instruction);
-    step.kind = StepKind::Rebind;
-    step.in_backward = mode(kInBackward);
+    Origin origin{Handle::steal(site.code), site.instruction, {resolve(call.inputs[1])}};
+    Action action = action_of(call, origin);
+    action.kind = StepKind::Rebind;
+    action.name = nullptr;  // name_of() says it
     cells_.insert(leaf.get());
     if (leaf->has(TensorObject::kOlder)) resolve(leaf);
-    step.index = static_cast<int>(program_.leaves.size());
+    const std::size_t index = program_.leaves.size();
     program_.leaves.push_back({.tensor = leaf});
     set_by_.push_back(-1);
     dispatch(call);
     if (abandoned_) return;
-    set_by_[static_cast<std::size_t>(step.index)] = static_cast<int>(program_.steps.size());
-    program_.steps.push_back(std::move(step));
+    set_by_[index] = static_cast<int>(program_.steps.size());
+    add_step(std::move(action), std::move(origin.inputs)).index = static_cast<int>(index);
 }
 
 // Data of Python's: the same each time. Memory that is NumPy's is an input: somebody may write it.
@@ -228,10 +237,11 @@ void Recorder::load_constant(OpCall& call) {
     value->set(TensorObject::kOlder, true);  // nobody has it but the program
     const int from = add_register(memory_to(value), value, -1);
     program_.constants.emplace_back(from, value);
-    Step& step = add_step(call, origin_of(call));
-    step.op = &load_op;
-    step.attributes = {};
-    step.inputs = {from};
+    Origin origin = origin_of(call);
+    Action action = action_of(call, origin);
+    action.op = &load_op;
+    action.attributes = {};
+    Step& step = add_step(std::move(action), {from});
     step.outputs = {define(made, static_cast<int>(program_.steps.size()) - 1)};
 }
 

@@ -85,7 +85,8 @@ private:
         Numbers inputs{};
     };
     Origin origin_of(const OpCall& call);
-    Step& add_step(const OpCall& call, Origin&& origin);
+    Action action_of(const OpCall& call, Origin& origin) const;  // takes its code
+    Step& add_step(Action&& action, Numbers&& inputs);
     void run(OpCall& call);
     void read(OpCall& call);
     void rebind(OpCall& call);

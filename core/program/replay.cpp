@@ -75,7 +75,7 @@ public:
             const int made_by = program_.memory_of(reg).made_by;
             const Step* const step = made_by < 0 ? nullptr : &program_.steps[static_cast<std::size_t>(made_by)];
             const Tensor other = one_by_one.value_of(reg);
-            if (!mine || !other || (step && step->op->is(kUninitialized))) return;
+            if (!mine || !other || (step && step->action->op->is(kUninitialized))) return;
             if (digest_of({&mine, 1}) == digest_of({&other, 1})) return;
             if (const int last = last_write(reg, made_by); first < 0 || last < first) first = last;
         };
@@ -205,9 +205,8 @@ void check_can_replay(const Program& program) {
 void check_block(const Program& program) {
     check_can_replay(program);
     if (program.once.empty()) return;
-    Step at;
-    at.code = program.once[0].code;
-    at.instruction = program.once[0].instruction;
+    const Action action{.code = program.once[0].code, .instruction = program.once[0].instruction};
+    const Step at{&action};
     throw ReplayFailed(program.once[0].text, &at);
 }
 

@@ -47,23 +47,23 @@ void StepRunner::execute(const ReplayStep& run, const int* inputs, const int* ou
     } const clean{results};
     if (run.form == Form::InPlace) in_place_ = regs[static_cast<std::size_t>(inputs[0])];
     const Step& step = program_.steps[static_cast<std::size_t>(run.step)];
-    const CallDetails details{.name = step.name, .generator = step.generator};
-    OpCall call{*step.op, Tensors(room, run.inputs), step.attributes.data(), results, run.form, &details};
+    const CallDetails details{.name = step.action->name, .generator = step.action->generator};
+    OpCall call{*step.action->op, Tensors(room, run.inputs), step.action->attributes.data(), results, run.form, &details};
     try {
         [[maybe_unused]] const DispatchFrame frame;
         std::optional<kernels::CaptureScope> capturing;
         if (capture) capturing.emplace(*capture);
-        run.form == Form::Accumulate ? step.op->forward(call) : run_forward(call);
+        run.form == Form::Accumulate ? step.action->op->forward(call) : run_forward(call);
     } catch (const Error& error) {
         throw ReplayFailed(error.what(), &step);
     } catch (const PythonError&) {
-        throw ReplayFailed(format("%s: raised an error", step.name ? step.name : step.op->name), &step);
+        throw ReplayFailed(format("%s: raised an error", step.action->name ? step.action->name : step.action->op->name), &step);
     }
     for (std::size_t i = 0; i < run.outputs; ++i) {
         if (outputs[i] < 0) continue;
         Tensor& made = call.outputs[i];
         if (!made || !same_geometry(made, program_.of(outputs[i])))
-            throw ReplayFailed(format("%s: gives another result than in the recorded run: %s", step.op->name,
+            throw ReplayFailed(format("%s: gives another result than in the recorded run: %s", step.action->op->name,
                                       made ? difference(made, program_.of(outputs[i])).c_str() : "there is none"),
                                &step);
         regs[static_cast<std::size_t>(outputs[i])] = std::move(made);
@@ -75,7 +75,7 @@ void StepRunner::check_read(const Step& step) {
     const Tensor& now = state_.regs[static_cast<std::size_t>(step.inputs[0])];
     if (!program_.followed.empty() && program_.followed[static_cast<std::size_t>(step.index)]) {
         ReadNumber& number = numbers.emplace_back(ReadNumber{now.dtype(), {}});
-        if (step.read == Read::ToList) {
+        if (step.action->read == Read::ToList) {
             number.list = empty(now.sizes(), now.dtype());
             kernels::copy(number.list.view(), now.view());
             return;
@@ -91,13 +91,13 @@ void StepRunner::check_read(const Step& step) {
         return;
     }
     const Tensor& then = program_.reads[static_cast<std::size_t>(step.index)];
-    const bool truth = step.read == Read::Bool;
+    const bool truth = step.action->read == Read::Bool;
     if (truth ? (read_number(now) != 0) == (read_number(then) != 0) : same_bits(now, then)) return;
     const std::string text = then.numel() == 1 ? format("%.9g then, %.9g now", read_number(then), read_number(now))
                                                : format("%lld values", static_cast<long long>(then.numel()));
     throw ReplayFailed(format("read other values in Python here in the recorded run (%s: %s), so it might go "
                               "another way; run the Python again",
-                              step.name, text.c_str()),
+                              step.action->name, text.c_str()),
                        &step);
 }
 

@@ -89,7 +89,7 @@ private:
         for (int i = 0; i < static_cast<int>(slice_.runs.size()); ++i)
             if (slice_.runs[static_cast<std::size_t>(i)]) last = i;
         for (int i = 0; i < last; ++i)
-            if (program_.steps[static_cast<std::size_t>(i)].kind == StepKind::Read) need_step(i);
+            if (program_.steps[static_cast<std::size_t>(i)].action->kind == StepKind::Read) need_step(i);
         settle();
     }
 
@@ -106,7 +106,7 @@ private:
                 const auto memory = static_cast<std::size_t>(program_.of(written.reg).memory);
                 if (!slice_.runs[i])
                     slice_.whole[memory] = 0;
-                else if (step.kind == StepKind::Run)
+                else if (step.action->kind == StepKind::Run)
                     slice_.written[memory] = 1;
             }
             if (!slice_.runs[i]) continue;
@@ -152,7 +152,7 @@ private:
         if (!any) return;
         int last = -1;  // that may fail
         for (const int i : slice_.steps)
-            if (!program_.steps[static_cast<std::size_t>(i)].op->is(kOptimizerStep)) last = i;
+            if (!program_.steps[static_cast<std::size_t>(i)].action->op->is(kOptimizerStep)) last = i;
         for (const int i : slice_.steps)
             for (const KeptWrite& written : program_.steps[static_cast<std::size_t>(i)].writes)
                 if (i <= last || !program_.of(written.reg).layout->contiguous)
@@ -161,13 +161,13 @@ private:
 
     void note_effects(const Step& step, int index) {
         for (const KeptWrite& written : step.writes) slice_.writes.push_back({slice_.runs_of.size() - 1, written.reg});
-        if (step.kind == StepKind::Rebind && step.inputs[0] >= 0) slice_.rebinds.push_back(index);
-        if (step.generator && std::ranges::find(slice_.generators, step.generator) == slice_.generators.end())
-            slice_.generators.push_back(step.generator);
+        if (step.action->kind == StepKind::Rebind && step.inputs[0] >= 0) slice_.rebinds.push_back(index);
+        if (step.action->generator && std::ranges::find(slice_.generators, step.action->generator) == slice_.generators.end())
+            slice_.generators.push_back(step.action->generator);
         for (std::size_t i = 0; i < step.writes.size(); ++i)
             if (program_.memory_of(step.writes[i].reg).input >= 0 && step.writes[i].bump)
                 slice_.counted.emplace_back(index, static_cast<int>(i));
-        if (slice_.target < 0 && step.kind == StepKind::Rebind &&
+        if (slice_.target < 0 && step.action->kind == StepKind::Rebind &&
             program_.leaves[static_cast<std::size_t>(step.index)].last == index)
             slice_.gradients.push_back(index);
     }
@@ -181,12 +181,12 @@ private:
             const Step& step = program_.steps[static_cast<std::size_t>(index)];
             ReplayStep& run = slice_.runs_of.emplace_back(slabs);
             run.step = index;
-            run.form = step.form;
-            run.kind = step.kind;
+            run.form = step.action->form;
+            run.kind = step.action->kind;
             run.inputs = static_cast<std::uint16_t>(step.inputs.size());
             run.outputs = static_cast<std::uint16_t>(step.outputs.size());
             run.first = static_cast<int>(slice_.registers.size());
-            run.varies = step.varies;
+            run.varies = step.action->varies;
             for (const auto* list : {&step.inputs, &step.outputs})
                 for (const int reg : *list) slice_.registers.emplace_back(slabs, int{reg});
             for (const auto* list : {&step.inputs, &step.outputs})

@@ -85,11 +85,13 @@ Tensor Recorder::older_on(const Tensor& tensor) const {
 int Recorder::alias_of(int memory, const Tensor& tensor) {
     const int reg = add_register(memory, tensor, static_cast<int>(program_.steps.size()));
     const int from = first_before(program_.of(reg).before);
-    Step& step = program_.steps.emplace_back(alias_op, Form::Functional, Numbers{from}, Handle(last_code_), -1);
-    step.outputs = {reg};
     const AliasAttrs attributes{tensor->layout.get(), byte_offset(tensor) - program_.of(from).offset, tensor.dtype()};
-    step.attributes = program_.keep_bytes(&attributes, sizeof attributes);
-    step.in_backward = mode(kInBackward);
+    add_step({.op = &alias_op,
+              .attributes = as_bytes(attributes),
+              .code = last_code_,
+              .in_backward = mode(kInBackward)},
+             {from})
+        .outputs = {reg};
     return reg;
 }
 
@@ -97,8 +99,10 @@ int Recorder::alias_of(int memory, const Tensor& tensor) {
 void Recorder::count(const Tensor& tensor) {
     const Tensor inputs[] = {tensor};
     const OpCall call{mark_dirty_op, inputs, nullptr, {}, Form::InPlace};
-    Step& step = add_step(call, origin_of(call));
-    step.kind = StepKind::Nothing;
+    Origin origin = origin_of(call);
+    Action action = action_of(call, origin);
+    action.kind = StepKind::Nothing;
+    Step& step = add_step(std::move(action), std::move(origin.inputs));
     const int memory = program_.of(step.inputs[0]).memory;
     step.writes.push_back({step.inputs[0], 1, input_with_counter(memory, counter_of(*tensor.get()))});
     program_.memories[static_cast<std::size_t>(memory)].writers.push_back(static_cast<int>(program_.steps.size()) - 1);

@@ -46,7 +46,7 @@ public:
             if (used == nullptr && std::ranges::find(step.inputs, input.reg) != step.inputs.end()) used = &step;
         ReplayFailed failed(
             format("expected input %d%s%s%s to be as in the recorded run, but %s; run the block again", place,
-                   used ? ", which '" : "", used ? used->op->name : "", used ? "' reads first," : "", what.c_str()),
+                   used ? ", which '" : "", used ? used->action->op->name : "", used ? "' reads first," : "", what.c_str()),
             used);
         failed.input = input.tensor;
         failed.is_grad = input.grad_of;
@@ -188,7 +188,7 @@ void check_unchanged(const Program& program, int index, bool its_value_too) {
     throw ReplayFailed(
         format("forward: a tensor of the block (%s of shape %s) %s since; keep it as the block left it, or make it "
                "again in a new block",
-               step ? step->op->name : "a constant", shape_text(then.layout->shape()).c_str(),
+               step ? step->action->op->name : "a constant", shape_text(then.layout->shape()).c_str(),
                what ? what : difference(tensor, then).c_str()),
         step);
 }
