@@ -84,8 +84,9 @@ struct KeptProgram {
                 if (of.living >= 0) leaf = program.living[static_cast<std::size_t>(of.living)].reg;
             }
             result.append(nb::make_tuple(name_of(step), kind_of(step), numbers(step.inputs), numbers(step.outputs),
-                                         nb::tuple(written), attributes_of(step), site(step.action->code, step.action->instruction),
-                                         step.action->in_backward, step.action->generator != nullptr, leaf));
+                                         nb::tuple(written), attributes_of(step),
+                                         site(step.action->code, step.action->instruction), step.action->in_backward,
+                                         step.action->generator != nullptr, leaf));
         }
         return result;
     }

@@ -138,7 +138,8 @@ public:
         KeptNode kept{.node = node.get(), .step = step, .born = node->sequence};
         if (kind->kept_bytes) {
             const Step& by = program_.steps[static_cast<std::size_t>(step)];
-            if (by.action->attributes.size() < kind->kept_bytes) fail(ErrorKind::Value, "expected a step with attributes");
+            if (by.action->attributes.size() < kind->kept_bytes)
+                fail(ErrorKind::Value, "expected a step with attributes");
             std::memcpy(node->attributes(), by.action->attributes.data(), kind->kept_bytes);
         }
         set_site(*node, program_.steps[static_cast<std::size_t>(step)]);

@@ -143,12 +143,10 @@ private:
         action.in_backward = truth(data["in_backward"]);
         AliasAttrs alias;
         std::vector<char> attributes;
-        if (action.kind != StepKind::Run) {
-            // has none
-        } else if (action.op == &alias_op) {
+        if (action.kind == StepKind::Run && action.op == &alias_op) {
             alias = alias_of(step);
             action.attributes = as_bytes(alias);
-        } else if (action.op->attribute_bytes) {
+        } else if (action.kind == StepKind::Run && action.op->attribute_bytes) {
             attributes = attributes_from_python(*action.op, data["attributes"]);
             action.attributes = attributes;
         }

@@ -131,7 +131,8 @@ private:
         nb::list result;
         for (const Step& step : program_.steps) {
             const bool runs = step.action->kind == StepKind::Run || step.action->kind == StepKind::Nothing;
-            const std::string name = runs ? name_in_files(*step.action->op) : kKinds[static_cast<int>(step.action->kind)];
+            const std::string name =
+                runs ? name_in_files(*step.action->op) : kKinds[static_cast<int>(step.action->kind)];
             if (name.empty())
                 refuse(format("'%s' is a step in Python, which a file can't hold; write it in operations",
                               step.action->name ? step.action->name : step.action->op->name),
@@ -146,7 +147,8 @@ private:
             one["inputs"] = list_of(step.inputs);
             one["outputs"] = list_of(step.outputs);
             one["writes"] = writes;
-            one["attributes"] = has_attributes ? attributes_to_python(*step.action->op, step.action->attributes.data()) : nb::list();
+            one["attributes"] =
+                has_attributes ? attributes_to_python(*step.action->op, step.action->attributes.data()) : nb::list();
             one["name"] = step.action->name ? nb::object(nb::str(step.action->name)) : nb::none();
             one["generator"] = generator(step.action->generator);
             one["site"] = site_to_python(step.action->code, step.action->instruction);
@@ -195,8 +197,8 @@ private:
             if (step.action->kind == StepKind::Rebind)
                 for (const Living& living : program_.living)
                     if (living.reg == step.inputs[0] && living.node >= 0)
-                        refuse("a .grad has a history (create_graph=True), which a file can't hold yet", step.action->code,
-                               step.action->instruction);
+                        refuse("a .grad has a history (create_graph=True), which a file can't hold yet",
+                               step.action->code, step.action->instruction);
         return nodes_to_python(program_, nodes);
     }
 

@@ -63,7 +63,7 @@ struct Option {
     int argument;  // if there is no dict
     int step;
     std::size_t field;
-    void* attributes = nullptr;  // the step's
+    void* attributes = nullptr;   // the step's
     std::optional<double> set{};  // in the program, by a replay,
     std::uint64_t version = 0;    // when the dict was of this version
 };

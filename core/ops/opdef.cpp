@@ -144,7 +144,7 @@ namespace {
 
 template <class T>
 void add_field(OpDef& def) {
-    def.fields.push_back({&field_type<T>, def.attribute_bytes});
+    def.fields.push_back(field_at<T>(def.attribute_bytes));
     def.attribute_bytes += static_cast<std::uint32_t>((sizeof(T) + 7) / 8 * 8);
 }
 

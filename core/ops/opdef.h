@@ -129,26 +129,42 @@ bool same(const std::optional<T>& one, const std::optional<T>& other) {
 }
 
 template <class T>
-inline constexpr FieldType field_type = {
-    [](void* place, const Value& value) { assign(*static_cast<T*>(place), value); },
-    [](const void* place, Value& value) { read(*static_cast<const T*>(place), value); },
-    [](const void* one, const void* other) { return same(*static_cast<const T*>(one), *static_cast<const T*>(other)); },
-};
+Field field_at(std::size_t offset) {
+    return {[](void* place, const Value& value) { assign(*static_cast<T*>(place), value); },
+            [](const void* place, Value& value) { read(*static_cast<const T*>(place), value); },
+            [](const void* place, const void* other) {
+                return same(*static_cast<const T*>(place), *static_cast<const T*>(other));
+            },
+            offset};
+}
 
 template <class Attrs, auto Member>
 Field make_field() {
     static const Attrs any{};
     const auto& member = any.*Member;
     const auto offset = reinterpret_cast<const char*>(&member) - reinterpret_cast<const char*>(&any);
-    return {&field_type<std::remove_cvref_t<decltype(member)>>, static_cast<std::size_t>(offset)};
+    return field_at<std::remove_cvref_t<decltype(member)>>(static_cast<std::size_t>(offset));
 }
 // What definitions have in common, once and not inline in each.
 OpDef* begin(const OpText& text);
 void set_fields(OpDef& def, std::uint32_t bytes, std::initializer_list<Field> fields);
 void add_rule(OpDef& def, const Saves* saves);  // null: this input has no derivative
 
+// Stands for a value of any type.
+struct Anything {
+    explicit Anything(std::size_t) {}
+    template <class T>
+    operator T() const;
+};
+template <class Attrs, std::size_t... I>
+constexpr bool has_members(std::index_sequence<I...>) {
+    return requires { Attrs{Anything{I}...}; };
+}
+
 template <class Op, std::size_t... I>
 void make_fields(OpDef& def, std::index_sequence<I...>) {
+    static_assert(!has_members<typename Op::Attrs>(std::make_index_sequence<sizeof...(I) + 1>{}),
+                  "all members of Attrs are fields: calls are compared by them");
     set_fields(def, sizeof(typename Op::Attrs), {make_field<typename Op::Attrs, std::get<I>(Op::fields)>()...});
 }
 

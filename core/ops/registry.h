@@ -144,25 +144,16 @@ struct NoAttrs {
     bool operator==(const NoAttrs&) const = default;
 };
 
-// How attributes of one type are read from Python, shown and compared.
-struct FieldType {
+// How one attribute is read from Python, shown and compared.
+struct Field {
     void (*assign)(void* place, const Value& value);
     void (*read)(const void* place, Value& value);
-    bool (*same)(const void* one, const void* other);  // to the bit
-};
-
-// One attribute.
-struct Field {
-    const FieldType* type;
-    std::size_t offset;  // of its place in the attributes
-    void set(void* attributes, const Value& value) const {
-        type->assign(static_cast<char*>(attributes) + offset, value);
-    }
-    void get(const void* attributes, Value& value) const {
-        type->read(static_cast<const char*>(attributes) + offset, value);
-    }
+    bool (*equal)(const void* place, const void* other);  // to the bit
+    std::size_t offset;                                   // of its place in the attributes
+    void set(void* attributes, const Value& value) const { assign(static_cast<char*>(attributes) + offset, value); }
+    void get(const void* attributes, Value& value) const { read(static_cast<const char*>(attributes) + offset, value); }
     bool same(const void* attributes, const void* others) const {
-        return type->same(static_cast<const char*>(attributes) + offset, static_cast<const char*>(others) + offset);
+        return equal(static_cast<const char*>(attributes) + offset, static_cast<const char*>(others) + offset);
     }
 };
 

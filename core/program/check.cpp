@@ -198,13 +198,14 @@ private:
         const bool writes = one.action->form == Form::InPlace;
         need((op.is(kInPlace) && writes) || op.is(kWritesInput) == writes, "writes where it should not, or not");
         need((one.action->form == Form::Accumulate) == (&op == &accumulate_op) &&
-                 (one.action->form == Form::Functional || one.action->form == Form::InPlace || one.action->form == Form::Accumulate),
+                 (one.action->form == Form::Functional || one.action->form == Form::InPlace ||
+                  one.action->form == Form::Accumulate),
              "expected another form of call");
         std::vector<Tensor> inputs;
         for (const int input : one.inputs) inputs.push_back(input < 0 ? Tensor() : value(input));
         const std::size_t outputs = one.action->form != Form::Functional ? 0
-                                    : op.count_outputs           ? op.count_outputs(inputs, one.action->attributes.data())
-                                                                 : op.output_count;
+                                    : op.count_outputs ? op.count_outputs(inputs, one.action->attributes.data())
+                                                       : op.output_count;
         need(one.outputs.size() == outputs, "has another number of results");
         need(writes ? !one.inputs.empty() && one.inputs[0] >= 0 : true, "writes nothing");
     }
@@ -214,8 +215,9 @@ private:
         FusedHeader header;
         std::memcpy(&header, one.action->attributes.data(), sizeof header);
         const auto inputs = static_cast<std::size_t>(std::ranges::count_if(of.schema.arguments, is_tensor));
-        need(one.action->form == Form::Functional && header.outputs == of.output_count && header.needed >> inputs == 0 &&
-                 one.outputs.size() == inputs && one.inputs.size() == inputs + 2 * header.outputs,
+        need(one.action->form == Form::Functional && header.outputs == of.output_count &&
+                 header.needed >> inputs == 0 && one.outputs.size() == inputs &&
+                 one.inputs.size() == inputs + 2 * header.outputs,
              "has other operands or results");
     }
 

@@ -88,7 +88,7 @@ private:
         return step.action->name                       ? step.action->name
                : step.action->form == Form::InPlace    ? step.action->op->in_place_name.c_str()
                : step.action->form == Form::Accumulate ? "accumulate_grad"
-                                               : step.action->op->name;
+                                                       : step.action->op->name;
     }
 
     // The new value in place, once for each memory that was made again as a whole.

@@ -46,8 +46,8 @@ std::uint64_t mix(std::uint64_t state, const Tensor& value) {
 }  // namespace
 
 bool makes_values(const Step& step) {
-    return step.action->kind == StepKind::Run && step.action->op != &alias_op && !step.action->op->is(kView) && !step.action->op->is(kManyViews) &&
-           !step.action->op->is(kUninitialized);
+    return step.action->kind == StepKind::Run && step.action->op != &alias_op && !step.action->op->is(kView) &&
+           !step.action->op->is(kManyViews) && !step.action->op->is(kUninitialized);
 }
 
 std::uint64_t digest_of(Tensors values) {
@@ -77,7 +77,8 @@ StepDifference first_difference(const Program& replayed, const Digests& of_repla
     for (std::size_t i = 0; i < count; ++i) {
         const Step* const mine = i < replayed.steps.size() ? &replayed.steps[i] : nullptr;
         const Step* const other = i < eager.steps.size() ? &eager.steps[i] : nullptr;
-        if (mine == nullptr || other == nullptr || mine->action->op != other->action->op || mine->action->form != other->action->form)
+        if (mine == nullptr || other == nullptr || mine->action->op != other->action->op ||
+            mine->action->form != other->action->form)
             return {mine ? mine : other,
                     format("step %zu is %s in the replay, and %s in the function itself", i,
                            mine ? name_of(*mine).c_str() : "missing", other ? name_of(*other).c_str() : "missing")};

@@ -16,6 +16,7 @@ public:
     explicit Gathering(Planner& planner) : planner_(planner) {}
 
     void go() {
+        members_.reserve(planner_.noted_.size());
         for (std::size_t step = 0; step < planner_.noted_.size(); ++step) {
             if (planner_.runs_as_it_is(step) || static_cast<int>(step) == planner_.last_failing_ + 1) close();
             for (Planner::Call& call : planner_.noted_[step].calls) {

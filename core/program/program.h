@@ -89,8 +89,8 @@ struct Action {
 };
 
 struct Step {
-    const Action* action = nullptr;      // of Recorded::actions; several steps may have the same
-    Numbers inputs{}, outputs{};  // registers; -1: none
+    const Action* action = nullptr;  // of Recorded::actions; several steps may have the same
+    Numbers inputs{}, outputs{};     // registers; -1: none
     Few<KeptWrite, 1> writes{};
     int index = -1;  // Read: of what was read; Rebind: of the leaf
 };

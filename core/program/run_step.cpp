@@ -48,7 +48,8 @@ void StepRunner::execute(const ReplayStep& run, const int* inputs, const int* ou
     if (run.form == Form::InPlace) in_place_ = regs[static_cast<std::size_t>(inputs[0])];
     const Step& step = program_.steps[static_cast<std::size_t>(run.step)];
     const CallDetails details{.name = step.action->name, .generator = step.action->generator};
-    OpCall call{*step.action->op, Tensors(room, run.inputs), step.action->attributes.data(), results, run.form, &details};
+    OpCall call{*step.action->op, Tensors(room, run.inputs), step.action->attributes.data(), results, run.form,
+                &details};
     try {
         [[maybe_unused]] const DispatchFrame frame;
         std::optional<kernels::CaptureScope> capturing;
@@ -57,7 +58,8 @@ void StepRunner::execute(const ReplayStep& run, const int* inputs, const int* ou
     } catch (const Error& error) {
         throw ReplayFailed(error.what(), &step);
     } catch (const PythonError&) {
-        throw ReplayFailed(format("%s: raised an error", step.action->name ? step.action->name : step.action->op->name), &step);
+        throw ReplayFailed(format("%s: raised an error", step.action->name ? step.action->name : step.action->op->name),
+                           &step);
     }
     for (std::size_t i = 0; i < run.outputs; ++i) {
         if (outputs[i] < 0) continue;

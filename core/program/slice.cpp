@@ -162,7 +162,8 @@ private:
     void note_effects(const Step& step, int index) {
         for (const KeptWrite& written : step.writes) slice_.writes.push_back({slice_.runs_of.size() - 1, written.reg});
         if (step.action->kind == StepKind::Rebind && step.inputs[0] >= 0) slice_.rebinds.push_back(index);
-        if (step.action->generator && std::ranges::find(slice_.generators, step.action->generator) == slice_.generators.end())
+        if (step.action->generator &&
+            std::ranges::find(slice_.generators, step.action->generator) == slice_.generators.end())
             slice_.generators.push_back(step.action->generator);
         for (std::size_t i = 0; i < step.writes.size(); ++i)
             if (program_.memory_of(step.writes[i].reg).input >= 0 && step.writes[i].bump)

@@ -86,11 +86,9 @@ int Recorder::alias_of(int memory, const Tensor& tensor) {
     const int reg = add_register(memory, tensor, static_cast<int>(program_.steps.size()));
     const int from = first_before(program_.of(reg).before);
     const AliasAttrs attributes{tensor->layout.get(), byte_offset(tensor) - program_.of(from).offset, tensor.dtype()};
-    add_step({.op = &alias_op,
-              .attributes = as_bytes(attributes),
-              .code = last_code_,
-              .in_backward = mode(kInBackward)},
-             {from})
+    add_step(
+        {.op = &alias_op, .attributes = as_bytes(attributes), .code = last_code_, .in_backward = mode(kInBackward)},
+        {from})
         .outputs = {reg};
     return reg;
 }

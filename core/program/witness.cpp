@@ -44,10 +44,10 @@ public:
         const Step* used = nullptr;
         for (const Step& step : program_.steps)
             if (used == nullptr && std::ranges::find(step.inputs, input.reg) != step.inputs.end()) used = &step;
-        ReplayFailed failed(
-            format("expected input %d%s%s%s to be as in the recorded run, but %s; run the block again", place,
-                   used ? ", which '" : "", used ? used->action->op->name : "", used ? "' reads first," : "", what.c_str()),
-            used);
+        ReplayFailed failed(format("expected input %d%s%s%s to be as in the recorded run, but %s; run the block again",
+                                   place, used ? ", which '" : "", used ? used->action->op->name : "",
+                                   used ? "' reads first," : "", what.c_str()),
+                            used);
         failed.input = input.tensor;
         failed.is_grad = input.grad_of;
         return failed;
