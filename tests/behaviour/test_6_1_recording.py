@@ -55,6 +55,33 @@ def test_writes_in_place_make_new_values_of_one_memory():
     assert_equal(y, [0, 2, 2])
 
 
+def test_turns_of_a_loop_whose_attributes_look_alike():
+    """One line, and attributes that differ in a bit, in a type, in how many there are, or in what is left out."""
+    x = clew.arange(1.0, 7.0)
+    numbers = (0.0, -0.0, 0.0, 1, True, 1.0, 2.5, numpy.nan, -numpy.inf)
+    shapes = ((6,), (6, 1), (2, 3), (2, 3, 1), (3, 2), (6,))
+    bounds = (slice(None), slice(0, None), slice(None, 0), slice(0, 6), slice(0, 6, 2), slice(-6, None), slice(1, 1))
+    limits = ((None, 3.0), (3.0, None), (None, 3), (2.0, 3.0), (3.0, 2.0))
+
+    def work():
+        filled = [clew.full_like(x, number) for number in numbers]
+        scaled = [clew.add(x, x, alpha=number) for number in numbers if number is not True]
+        viewed = [x.view(shape) for shape in shapes]
+        parts = [x[bound] for bound in bounds]
+        clamped = [x.clamp(low, high) for low, high in limits]
+        summed = [viewed[3].sum(dim) for dim in (0, 1, (0, 1), (1, 0), -1, None)]
+        return [*filled, *scaled, *viewed, *parts, *clamped, *summed]
+
+    with clew.keep_graph() as program:
+        kept = work()
+    for _ in range(3):
+        x.copy_(clew.rand(6))
+        program.run()
+        for got, expected in zip(kept, work(), strict=True):
+            assert got.shape == expected.shape
+            assert got.numpy().tobytes() == expected.numpy().tobytes()
+
+
 def test_views_alias():
     x = clew.ones(4)
     with clew.keep_graph() as program:
