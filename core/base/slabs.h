@@ -58,9 +58,9 @@ private:
 
     void add(std::size_t least) {
         std::size_t size = kFirst;
-        for (std::size_t i = 0; i < slabs_.size() && size <= kCached; ++i) size *= 4;
-        size = std::max(size, least);
-        if (size > kCached) size = (size + kLast - 1) / kLast * kLast;
+        for (std::size_t i = 0; i < slabs_.size() && size < kLast; ++i) size *= 4;
+        size = std::max(std::min(size, kLast), least);
+        if (size > kLast / 4) size = (size + kLast - 1) / kLast * kLast;
         slabs_.emplace_back(nullptr, size);
         slabs_.back().first = size < kCached ? ::operator new(size) : block_take(size);
         next_ = fetched_ = static_cast<char*>(slabs_.back().first);
