@@ -330,3 +330,20 @@ def test_a_folder_that_is_not_there_names_the_file(path):
         FileNotFoundError, match=rf"expected a file in a folder that is there: '{re.escape(str(missing))}'"
     ):
         program.save(missing)
+
+
+def test_a_backward_before_forward_is_told_what_to_do(path):
+    """Nothing was shared or run before: the graph of a file has nothing saved until it is computed."""
+    a = clew.ones(3, requires_grad=True)
+    with clew.keep_graph() as program:
+        b = a * 2
+        z = (b * b).sum()
+    program.name(a=a, z=z)
+    program.save(path)
+    loaded = clew.load_program(path)
+    with pytest.raises(clew.autograd.errors.GraphFreedError, match=r"To do: call `forward\(\)` of the result, or `run"):
+        loaded["z"].backward()
+    loaded["z"].forward().backward()
+    assert loaded["a"].grad.tolist() == [8.0] * 3
+    with pytest.raises(clew.autograd.errors.GraphFreedError, match="retain_graph=True"):
+        loaded["z"].backward()

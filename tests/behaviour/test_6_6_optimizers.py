@@ -5,6 +5,7 @@ So every optimizer's step can be run again by a kept program, with the bits of a
 
 import inspect
 import re
+import warnings
 
 import pytest
 
@@ -112,6 +113,52 @@ def test_6_1_a_state_that_was_loaded_is_told_once():
     with pytest.warns(clew.KeepWarning, match=r"run: expected the state of Adam .*load_state_dict.*To do: use clew"):
         program.run()
     program.run()
+
+
+def test_6_1_each_option_of_each_group_is_told_once():
+    """What was told of one hides nothing of the others, nor of the state."""
+    first, second = clew.ones(2).requires_grad_(), clew.ones(2).requires_grad_()
+    optimizer = clew.optim.SGD([{"params": [first]}, {"params": [second], "lr": 0.5}], lr=0.25, momentum=0.5)
+
+    def step():
+        optimizer.zero_grad()
+        (first * second).sum().backward()
+        optimizer.step()
+
+    def told():
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            program.run()
+        return [
+            re.match("run: expected (.*?) to be (.*?)[,;].*? got (.*?)[,;]", str(one.message)).groups()
+            for one in caught
+        ]
+
+    step()
+    with clew.keep_graph() as program:
+        step()
+    assert told() == []
+    groups = optimizer.param_groups
+    groups[0]["lr"] = 0.125
+    assert told() == [("`lr` of group 0 of SGD", "0.25", "0.125")]
+    groups[0]["lr"] = 0.0625
+    groups[1]["lr"] = 0.125
+    groups[1]["momentum"] = 0.25
+    assert sorted(told()) == [
+        ("`lr` of group 1 of SGD", "0.5", "0.125"),
+        ("`momentum` of group 1 of SGD", "0.5", "0.25"),
+    ]
+    assert told() == []
+    groups[0]["momentum"] = 0.25
+    optimizer.load_state_dict(optimizer.state_dict())
+    said = told()
+    assert said[0][0] == "the state of SGD"
+    assert said[1:] == [("`momentum` of group 0 of SGD", "0.5", "0.25")]
+    assert told() == []
+    del optimizer.param_groups[1]
+    with pytest.warns(clew.KeepWarning, match="SGD to have as many groups as in the recorded run"):
+        program.run()
+    assert told() == []
 
 
 def test_6_2_a_rate_that_is_a_tensor_is_a_witness():

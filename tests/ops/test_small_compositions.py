@@ -98,6 +98,12 @@ def ints(m):
     return m.tensor([[3, 1, 2, 3], [2, 2, 1, 0]])
 
 
+def gradient(m, function, values, dtype):
+    x = m.tensor(values, dtype=dtype, requires_grad=True)
+    function(x).sum().backward()
+    return x.grad
+
+
 def nans(m):
     return m.tensor([[1.0, NAN, 3.0, 2.0], [4.0, 0.5, -1.0, 4.0], [NAN, NAN, NAN, NAN]])
 
@@ -136,6 +142,10 @@ PROGRAMS = {
     "nanmean of nothing": lambda m: m.nanmean(m.zeros(0)),
     "nanmean of integers": lambda m: m.nanmean(ints(m)),
     "logcumsumexp special": lambda m: m.logcumsumexp(m.tensor([-INF, 1.0, 1000.0, 1000.0, INF]), 0),
+    "logcumsumexp gradient of large numbers": lambda m: [
+        gradient(m, lambda x: m.logcumsumexp(x, 1), [[0.0, 3.0, large], [large, 0.0, -large]], dtype)
+        for large, dtype in ((1e30, m.float32), (1e300, m.float64))
+    ],
     "logcumsumexp of integers": lambda m: m.logcumsumexp(ints(m), 0),
     "logcumsumexp of a number": lambda m: m.logcumsumexp(m.tensor(1.5), 0),
     "histc": lambda m: m.histc(nans(m)[1], 4),

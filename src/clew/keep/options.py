@@ -20,10 +20,13 @@ class Options:
 
     def __init__(self, optimizer: Any) -> None:
         self.optimizer = weakref.ref(optimizer)
-        self._recorded = [_constants(group) for group in optimizer.param_groups]
-        self._readers = [itemgetter(*group) if group else None for group in self._recorded]
-        self._values = list(self._read(optimizer.param_groups))
         self._state = optimizer.state
+        self._remember([_constants(group) for group in optimizer.param_groups])
+
+    def _remember(self, recorded: list[dict[str, Any]]) -> None:
+        self._recorded = recorded
+        self._readers = [itemgetter(*group) if group else None for group in recorded]
+        self._values = list(self._read(recorded))
 
     def differ(self) -> bool:
         """Whether one has another value by now, or the state is another one. It is asked before each run."""
@@ -31,22 +34,37 @@ class Options:
         if optimizer is None:
             return False
         try:
-            return optimizer.state is not self._state or list(self._read(optimizer.param_groups)) != self._values
+            other_state = self._state is not None and optimizer.state is not self._state
+            return other_state or list(self._read(optimizer.param_groups)) != self._values
         except KeyError:
             return True
 
-    def told(self) -> str:
-        """The first that differs, then and now."""
+    def told(self) -> list[str]:
+        """What differs, then and now; each option of each group, and the state, is told once."""
         optimizer: Any = self.optimizer()
-        if optimizer.state is not self._state:
-            was = f"the state of {type(optimizer).__name__} to be the one of the recorded run"
-            return f"expected {was}, got another, as load_state_dict makes it; the program goes on with the first"
-        for recorded, group in zip(self._recorded, optimizer.param_groups, strict=False):
-            for key, value in recorded.items():
-                if group.get(key) != value:
-                    was = f"`{key}` of {type(optimizer).__name__} to be {value}, as in the recorded run"
-                    return f"expected {was}, got {group.get(key)}; the program goes on with {value}"
-        return f"expected {type(optimizer).__name__} to have as many groups as in the recorded run"
+        if optimizer is None:
+            return []
+        name, texts = type(optimizer).__name__, []
+        if self._state is not None and optimizer.state is not self._state:
+            self._state = None
+            was = f"the state of {name} to be the one of the recorded run"
+            texts.append(
+                f"expected {was}, got another, as load_state_dict makes it; the program goes on with the first"
+            )
+        if len(optimizer.param_groups) < len(self._recorded):
+            del self._recorded[len(optimizer.param_groups) :]
+            texts.append(f"expected {name} to have as many groups as in the recorded run")
+        for number, (recorded, group) in enumerate(zip(self._recorded, optimizer.param_groups, strict=False)):
+            whose = name if len(self._recorded) == 1 else f"group {number} of {name}"
+            for key, value in list(recorded.items()):
+                now = group.get(key)
+                if now is value or now == value:
+                    continue
+                del recorded[key]
+                was = f"`{key}` of {whose} to be {value}, as in the recorded run"
+                texts.append(f"expected {was}, got {now}; the program goes on with {value}")
+        self._remember(self._recorded)
+        return texts
 
     def _read(self, groups: list[dict[str, Any]]) -> Iterator[Any]:
         for reader, group in zip(self._readers, groups, strict=False):

@@ -61,7 +61,7 @@ class Program:
         Tensors of the block that still live get their new values in place (and `_version` + 1); what the block wrote
         in place is written again, random numbers are drawn anew, `.grad`s are set, nodes of the graph are as the block
         left them. Numbers that the block's Python read are constant, the options of optimizers, too: if one of those is
-        another by now, a `KeepWarning` says so once.
+        another by now, a `KeepWarning` says so, once for each option of a group.
 
         Raises:
             ReplayError: an input differs in shape, strides, dtype, sharing of memory, requires_grad, history, hooks or
@@ -81,10 +81,9 @@ class Program:
         self._options.append(Options(optimizer))
 
     def _warn_of_options(self) -> None:
-        told = next(options.told() for options in self._options if options.differ())
-        self._options = []  # once
         advice = "use clew.compile(step), which follows it, or keep the step again in a new block"
-        warnings.warn(KeepWarning(f"run: {told}. To do: {advice}"), stacklevel=3)
+        for told in [text for options in self._options for text in options.told()]:
+            warnings.warn(KeepWarning(f"run: {told}. To do: {advice}"), stacklevel=3)
 
     def name(self, **tensors: Tensor) -> None:
         """Name tensors: inputs, or tensors of the block.

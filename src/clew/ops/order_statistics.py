@@ -9,7 +9,7 @@ import numpy
 from .. import _core
 from .._core import Tensor, dtype
 from .._domains import domain
-from .._numeric import array_of
+from .._numeric import array_of, finfo
 from .._operation import FUNCTION, HIDDEN, METHOD, OUT, OUT_ALIKE, operation
 from ._options import axis_of
 
@@ -183,15 +183,17 @@ def _gradient_of_logcumsumexp(g: Tensor, self: Tensor, result: Tensor, dim: int)
 
     if not g.numel() or not g.ndim:
         return g
+    # Finite, so that its tangents are, too; its exp is 0 for all but the largest x_i.
+    nothing = _core.tensor(finfo(self.dtype).min, dtype=self.dtype)
 
     def part(size: Tensor) -> Tensor:
-        exponents = _ops.where(size > 0, _ops.where(size > 0, size, _one).log() - result, _nothing)
+        exponents = _ops.where(size > 0, _ops.where(size > 0, size, _one).log() - result, nothing)
         return (self + logcumsumexp(exponents.flip(dim), dim).flip(dim)).exp()
 
     return part(g) - part(-g)
 
 
-_one, _nothing = _core.tensor(1.0), _core.tensor(-1e30)  # whose exp is 0; finite, so that its tangents are, too
+_one = _core.tensor(1.0)
 
 
 @operation(

@@ -66,6 +66,13 @@ def _tell_repair(
     path = _path_to(error.node, roots)
     if not path or error.freed_at is None:
         return
+    if error.freed_by == "load_program":
+        error._may_be_retained = False
+        error.advice = (
+            "call `forward()` of the result, or `run()` of the program, before each backward: a file has the graph, "
+            "and what its nodes save is computed by these"
+        )
+        return
     written = _written_since(error.node, path)
     by_verb = error.freed_by in ("clew.graph.free", "clew.graph.cut")
     error._may_be_retained = written is None and not by_verb
