@@ -21,8 +21,8 @@ using Loop = void (*)(char* const* data, const std::int64_t* strides, std::int64
 // A number beside arrays: loops over floating dtypes read `real`, those over integers `integer`, which is exact.
 // Loops over complex dtypes read `imag`, too.
 struct Number {
-    double real;
-    std::int64_t integer;
+    double real = 0;
+    std::int64_t integer = 0;
     double imag = 0;
 };
 // The same with up to three numbers (slope, bounds, alpha ...).

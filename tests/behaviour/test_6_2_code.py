@@ -188,6 +188,14 @@ def test_a_compiler_that_makes_something_else(compiler):
     assert "other bits" in line
 
 
+def call_until_coded(compiled):
+    end = time.monotonic() + 60
+    while "pieces" not in compiled.code[0] and time.monotonic() < end:
+        compiled(clew.ones(4), clew.ones(4))
+        time.sleep(0.01)
+    assert "pieces" in compiled.code[0]
+
+
 def test_nobody_waits(compiler, monkeypatch, tmp_path):
     monkeypatch.setenv("CLEW_CODE", "1")
     compiler(f'touch {tmp_path}/begun; while [ ! -e {tmp_path}/go ]; do sleep 0.05; done; exec cc "$@"')
@@ -195,12 +203,22 @@ def test_nobody_waits(compiler, monkeypatch, tmp_path):
     (line,) = compiled.code
     assert "still being compiled" in line
     (tmp_path / "go").touch()
-    end = time.monotonic() + 60
-    while "pieces" not in compiled.code[0] and time.monotonic() < end:
-        compiled(clew.ones(4), clew.ones(4))
-        time.sleep(0.01)
+    call_until_coded(compiled)
     assert (tmp_path / "begun").exists()
-    assert "pieces" in compiled.code[0]
+
+
+def test_the_environment_is_that_of_the_call_that_asked(compiler, cache, monkeypatch, tmp_path):
+    """The thread compiles one after the other, and what it has not begun yet may wait for a while."""
+    monkeypatch.setenv("CLEW_CODE", "1")
+    compiler(f'while [ ! -e {tmp_path}/go ]; do sleep 0.05; done; exec cc "$@"')
+    first, second = check(chain(1000), calls=60), check(chain(1001), calls=60)
+    monkeypatch.setenv("CLEW_CACHE_DIR", str(tmp_path / "other"))
+    monkeypatch.setenv("CLEW_CC", "no-such-compiler")
+    (tmp_path / "go").touch()
+    for compiled in first, second:
+        call_until_coded(compiled)
+    assert len(list(cache.iterdir())) == 2
+    assert not (tmp_path / "other").exists()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes can't be forked here")

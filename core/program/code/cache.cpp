@@ -23,15 +23,6 @@ std::uint64_t mixed(const std::string& text, std::uint64_t state) {
     return state;
 }
 
-std::string home_of_caches() {
-    const char* const given = std::getenv("CLEW_CACHE_DIR");
-    if (given && *given) return given;
-    const std::string home = system::cache_home();
-    if (home.empty())
-        fail(ErrorKind::Runtime, "no folder for a cache: the environment names no home; set CLEW_CACHE_DIR");
-    return home + "/clew";
-}
-
 void leave_out_oldest(const std::string& folder) {
     namespace fs = std::filesystem;
     std::error_code ignored;
@@ -50,8 +41,17 @@ std::string hash_of(const std::string& text) {
                   static_cast<unsigned long long>(mixed(text, 0x5851F42D4C957F2Du)));
 }
 
-std::string cache_folder() {
-    const std::string folder = home_of_caches() + "/code";
+std::string home_of_caches() {
+    const char* const given = std::getenv("CLEW_CACHE_DIR");
+    if (given && *given) return given;
+    const std::string home = system::cache_home();
+    return home.empty() ? home : home + "/clew";
+}
+
+std::string cache_folder(const std::string& home) {
+    if (home.empty())
+        fail(ErrorKind::Runtime, "no folder for a cache: the environment names no home; set CLEW_CACHE_DIR");
+    const std::string folder = home + "/code";
     std::error_code failed;
     std::filesystem::create_directories(std::filesystem::path(folder).parent_path(), failed);
     if (const std::string problem = system::make_private_folder(folder); !problem.empty())

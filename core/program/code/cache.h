@@ -8,8 +8,11 @@ namespace clew::code {
 // 128 bits that tell texts apart; no secret.
 std::string hash_of(const std::string& text);
 
-// The folder, which is made if it is not there. Fails if it is not the user's alone.
-std::string cache_folder();
+// What the environment names; empty: nothing.
+std::string home_of_caches();
+
+// The folder there for code, which is made if it is not there. Fails if it is not the user's alone.
+std::string cache_folder(const std::string& home);
 
 // Whether the file is there and whole. One that is not is removed.
 bool is_whole(const std::string& path);

@@ -36,7 +36,10 @@ public:
     explicit Replaceable(std::shared_ptr<Job> job);
     virtual ~Replaceable() = default;
     virtual std::int64_t calls() const = 0;  // that are made in one run
-    void ask(bool now) const { now ? do_now(*job_) : compile_later(job_); }
+    void ask(bool now) const {
+        job_->tools = Tools::find();
+        now ? do_now(*job_) : compile_later(job_);
+    }
     bool is_done() const { return job_->done.load(std::memory_order_acquire); }
     // Once it is done.
     void install(const Follow& follow);

@@ -56,20 +56,15 @@ std::string& spare() {
     return *path;
 }
 
-Compiler find_compiler() {
-    const char* const asked = std::getenv("CLEW_CC");
-    const bool is_asked = asked && *asked;
-    const std::string name = is_asked ? asked : "cc";
-    std::string path = system::find_program(name);
-    if (path.empty() && !is_asked && !spare().empty()) path = system::find_program(spare());
-    if (path.empty())
+Compiler identify(const Tools& tools) {
+    if (tools.compiler.empty())
         fail(ErrorKind::Runtime,
              "no C compiler: '%s' was not found; install one or the Python package ziglang, or name it in CLEW_CC",
-             name.c_str());
+             tools.wanted.c_str());
     std::error_code ignored;
-    const long long size = static_cast<long long>(fs::file_size(path, ignored));
-    const long long time = fs::last_write_time(path, ignored).time_since_epoch().count();
-    return {path, format("%s %lld %lld", path.c_str(), size, time)};
+    const long long size = static_cast<long long>(fs::file_size(tools.compiler, ignored));
+    const long long time = fs::last_write_time(tools.compiler, ignored).time_since_epoch().count();
+    return {tools.compiler, format("%s %lld %lld", tools.compiler.c_str(), size, time)};
 }
 
 std::string first_line(const std::string& text) { return text.substr(0, std::min(text.find('\n'), std::size_t{200})); }
@@ -106,6 +101,23 @@ std::shared_ptr<Library> load(const std::string& path) {
     return std::make_shared<Library>(handle);
 }
 
+// The text as a library, from the cache or compiled. Fails with an Error.
+std::shared_ptr<Library> compile(const Text& text, const Tools& tools) {
+    static auto* const loaded = new std::unordered_map<std::string, std::weak_ptr<Library>>;
+    static auto* const mutex = new std::mutex;
+    const std::lock_guard lock(*mutex);
+    const Compiler compiler = identify(tools);
+    std::string all = kVersion + compiler.identity + text.source;
+    for (const std::string& word : compiler.words(text)) all += word;
+    const std::string path = cache_folder(tools.caches) + "/" + hash_of(all) + ".so";
+    std::erase_if(*loaded, [](const auto& one) { return one.second.expired(); });
+    if (const auto known = (*loaded)[path].lock()) return known;
+    if (!is_whole(path)) make(text, compiler, path);
+    const std::shared_ptr<Library> library = load(path);
+    (*loaded)[path] = library;
+    return library;
+}
+
 // Never destroyed: the thread may outlive what is destroyed at the end of the process.
 struct Queue {
     std::mutex mutex;
@@ -137,30 +149,23 @@ Library::Library(void* handle) : handle_(handle), function_(reinterpret_cast<Fun
 }
 Library::~Library() { system::close_library(handle_); }
 
-std::shared_ptr<Library> compile(const Text& text) {
-    static auto* const loaded = new std::unordered_map<std::string, std::weak_ptr<Library>>;
-    static auto* const mutex = new std::mutex;
-    const std::lock_guard lock(*mutex);
-    const Compiler compiler = find_compiler();
-    std::string all = kVersion + compiler.identity + text.source;
-    for (const std::string& word : compiler.words(text)) all += word;
-    const std::string path = cache_folder() + "/" + hash_of(all) + ".so";
-    std::erase_if(*loaded, [](const auto& one) { return one.second.expired(); });
-    if (const auto known = (*loaded)[path].lock()) return known;
-    if (!is_whole(path)) make(text, compiler, path);
-    const std::shared_ptr<Library> library = load(path);
-    (*loaded)[path] = library;
-    return library;
-}
-
 void set_spare_compiler(std::string path) { spare() = std::move(path); }
+
+Tools Tools::find() {
+    const char* const named = std::getenv("CLEW_CC");
+    const bool is_named = named && *named;
+    const std::string wanted = is_named ? named : "cc";
+    std::string path = system::find_program(wanted);
+    if (path.empty() && !is_named && !spare().empty()) path = system::find_program(spare());
+    return {wanted, std::move(path), home_of_caches()};
+}
 
 void do_now(Job& job) {
     const auto begin = Clock::now();
     try {
         job.text = job.write(std::move(job.statements), job.memories);
         job.text.fused = job.fused;
-        job.library = compile(job.text);
+        job.library = compile(job.text, job.tools);
     } catch (const std::exception& error) {
         job.problem = error.what();
     }

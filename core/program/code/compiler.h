@@ -8,6 +8,8 @@
 //
 // CLEW_CC names another compiler than `cc`. One that is called zig (the one in the Python package ziglang) is asked for
 // its C compiler.
+//
+// The environment is read when code is asked for, by who asks: the program may change it while the thread runs.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -32,10 +34,19 @@ private:
     Function function_;
 };
 
+// What the environment names.
+struct Tools {
+    std::string wanted;    // the compiler's name
+    std::string compiler;  // where it is; empty: nowhere
+    std::string caches;    // the folder for them; empty: none is named
+    static Tools find();
+};
+
 struct Job {
     std::vector<Statement> statements;
     std::vector<MemoryUse> memories;
     bool fused = false;  // a product and a sum may be rounded at once
+    Tools tools{};       // once it is asked for
     Text (*write)(std::vector<Statement>, const std::vector<MemoryUse>&) = code::write;
     // Once it is done:
     Text text{};
@@ -51,8 +62,5 @@ void set_spare_compiler(std::string path);
 void do_now(Job& job);
 // In the order in which they were asked for.
 void compile_later(std::shared_ptr<Job> job);
-
-// The text as a library, from the cache or compiled. Fails with an Error.
-std::shared_ptr<Library> compile(const Text& text);
 
 }  // namespace clew::code
