@@ -175,8 +175,9 @@ void Watch::call_with_tuple(PyObject* callee) const {
     PyObject* const positional = top(named ? 2 : 1);
     if (!PyTuple_CheckExact(positional)) {
         tracer_.iterate(positional);
-        if (PyList_CheckExact(positional))
-            return with_names(callee, nb::steal(checked(PyList_AsTuple(positional))).ptr(), names);
+        const bool named_tuple = PyTuple_Check(positional) && Py_TYPE(positional)->tp_iter == PyTuple_Type.tp_iter;
+        if (named_tuple || PyList_CheckExact(positional))
+            return with_names(callee, nb::steal(checked(PySequence_Tuple(positional))).ptr(), names);
         PyObject* const function = PyMethod_Check(callee) ? PyMethod_GET_FUNCTION(callee) : callee;
         if (!PyFunction_Check(function)) stay_eager("calls something in C with the items of an iterator");
         return;

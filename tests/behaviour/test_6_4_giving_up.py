@@ -28,6 +28,39 @@ def test_calls_that_all_differ_are_recorded_no_more() -> None:
     assert scaled.hits == 1
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: clew.nn.functional.one_hot(x, 10),
+        lambda x: clew.bincount(x, minlength=10),
+        lambda x: clew.zeros(10).scatter_reduce(0, x, clew.ones(6), "amax"),
+        lambda x: clew.zeros(10).scatter_reduce(0, x, clew.ones(6), "prod", include_self=False),
+        lambda x: clew.nn.functional.max_unpool1d(clew.ones(1, 6), x[None], 2, output_size=(12,)),
+        lambda x: clew.nn.functional.multilabel_margin_loss(clew.arange(10.0)[:6], x.clamp(max=5)),
+        lambda x: clew.isin(x, clew.tensor([1, 4])),
+        lambda x: clew.repeat_interleave(clew.arange(7), clew.cat([x, 60 - x.sum().view(1)])),
+    ],
+    ids=["one_hot", "bincount", "amax", "prod", "max_unpool", "multilabel_margin", "isin", "repeat_interleave"],
+)
+def test_a_check_reads_only_whether_it_passes(function) -> None:
+    """And the size of a result only what it is."""
+    compiled = clew.compile(function)
+    for seed in range(30):
+        x = clew.randint(0, 10, (6,), generator=clew.Generator().manual_seed(seed))
+        assert compiled(x).equal(function(x))
+    assert compiled.hits == 29
+
+
+def test_a_check_that_fails_raises_as_ever() -> None:
+    compiled = clew.compile(lambda x: clew.nn.functional.one_hot(x, 10))
+    for _ in range(3):
+        compiled(clew.tensor([1, 9]))
+    with pytest.raises(RuntimeError, match="Class values must be smaller than num_classes: 10, got 10"):
+        compiled(clew.tensor([1, 10]))
+    with pytest.raises(RuntimeError, match="Class values must be non-negative, got -1"):
+        compiled(clew.tensor([-1, 10]))
+
+
 def test_a_hit_now_and_then_keeps_it_going() -> None:
     scaled = clew.compile(lambda x, factor: x * abs(factor), max_variants=4)
     with warnings.catch_warnings():

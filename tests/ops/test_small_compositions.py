@@ -1,6 +1,7 @@
 """Compositions and NumPy's loops where the generated tests do not look: dtypes, special values, empty ones, errors."""
 
 import itertools
+import math
 
 import numpy
 import pytest
@@ -169,6 +170,8 @@ PROGRAMS = {
     "isin a number": lambda m: m.isin(ints(m), 2),
     "isin of a number": lambda m: m.isin(2, ints(m)),
     "isin inverted": lambda m: m.isin(ints(m), m.tensor([1.0, 2.0]), invert=True),
+    "isin of infinity and NaN": lambda m: m.isin(m.tensor([NAN, 1.0, math.inf, -math.inf]), m.tensor([math.inf, NAN])),
+    "isin of infinity beside NaN": lambda m: m.isin(m.tensor([NAN, 1.0, math.inf]), m.tensor([1.0, NAN]), invert=True),
     "slice_scatter": lambda m: m.slice_scatter(m.zeros(3, 4), m.ones(3, 2), dim=-1, start=-3, end=100, step=2),
     "slice_scatter of another shape": lambda m: m.slice_scatter(m.zeros(3), m.ones(1), start=1),
     "slice_scatter other dtype": lambda m: m.slice_scatter(m.zeros(3), m.tensor([1, 2]), start=1),

@@ -39,9 +39,9 @@ _READS = """
 _TYPES = """
     float int bool str bytes complex tuple list dict set frozenset range zip enumerate reversed map filter slice object
     super type property staticmethod classmethod collections.OrderedDict collections.defaultdict collections.deque
-    itertools.accumulate itertools.chain itertools.combinations itertools.count itertools.islice itertools.pairwise
-    itertools.permutations itertools.product itertools.repeat itertools.starmap itertools.takewhile
-    itertools.zip_longest
+    itertools.accumulate itertools.chain itertools.combinations itertools.combinations_with_replacement
+    itertools.count itertools.islice itertools.pairwise itertools.permutations itertools.product itertools.repeat
+    itertools.starmap itertools.takewhile itertools.zip_longest
     functools.partial weakref.ReferenceType
 """
 _TENSOR = """

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy
-
 from .. import _core
 from .._core import Tensor
 from .._size import broadcast_shapes
+from ..ops.creation import eye
 
 
 class LinAlgError(RuntimeError):
@@ -81,7 +80,7 @@ def check_info(name: str, info: Tensor, message: str) -> None:
 
 def identity_like(like: Tensor, rows: int, columns: int) -> Tensor:
     """Ones on the diagonal, of the dtype of `like`."""
-    return _core.from_numpy(numpy.eye(rows, columns)).to(like)
+    return eye(rows, columns, dtype=like.dtype, device=like.device)
 
 
 # ------------------------------------------------------------------------ results without values, for operation(infer=)

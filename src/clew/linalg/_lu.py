@@ -9,7 +9,7 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
-from .._operation import NAMESPACE, OUT, operation
+from .._operation import HIDDEN, NAMESPACE, OUT, operation
 from .._out import filled
 from . import _arrays
 from ._checks import check_floating, check_info, check_matrices, check_square, identity_like, info_like
@@ -39,7 +39,8 @@ def _gradient_of_lu(g_LU: Tensor, LU: Tensor, pivots: Tensor) -> Tensor:
     whole: Tensor = _solve_triangular(U.mT, half, upper=False, left=False)
     if beside:
         whole = _core.ops.cat([whole, *beside], -1 if columns > k else -2)
-    return permutation(pivots, rows).to(LU.dtype) @ whole
+    result: Tensor = permutation(pivots, rows).to(LU.dtype) @ whole
+    return result
 
 
 @operation(
@@ -78,21 +79,25 @@ _ZERO_PIVOT = (
 )
 
 
-def permutation(pivots: Tensor, rows: int) -> Tensor:
+@operation(
+    "linalg_lu_permutation(Tensor pivots, int rows)",
+    outputs="P",
+    rules=(None,),
+    flags=HIDDEN,
+    infer=lambda pivots, rows: pivots.new_empty((*pivots.shape[:-1], rows, rows), dtype=_core.dtypes["bool"]),
+    domain="pivots=constant(index(1, b).astype('int32') + b), rows=4",
+)
+def permutation(pivots: Any, rows: int) -> Any:
     """The matrix P with A = P L U, as booleans, of shape (*, rows, rows)."""
-    if pivots.is_meta:
-        return pivots.new_empty((*pivots.shape[:-1], rows, rows), dtype=_core.dtypes["bool"])
-    exchanged = pivots.detach().numpy()
-    if exchanged.size and not 1 <= exchanged.min() <= exchanged.max() <= rows:
+    if pivots.size and not 1 <= pivots.min() <= pivots.max() <= rows:
         raise RuntimeError(f"lu: pivots must be between 1 and {rows} inclusive, as lu_factor gives them")
-    batch = exchanged.shape[:-1]
-    order = numpy.broadcast_to(numpy.arange(rows), (*batch, rows)).copy()
-    for k in range(exchanged.shape[-1]):
-        chosen = exchanged[..., k, None].astype(numpy.int64) - 1
+    order = numpy.broadcast_to(numpy.arange(rows), (*pivots.shape[:-1], rows)).copy()
+    for k in range(pivots.shape[-1]):
+        chosen = pivots[..., k, None].astype(numpy.int64) - 1
         other = numpy.take_along_axis(order, chosen, -1)
         numpy.put_along_axis(order, chosen, order[..., k, None], -1)
         order[..., k] = other[..., 0]
-    return _core.from_numpy(numpy.arange(rows)[:, None] == order[..., None, :])
+    return numpy.arange(rows)[:, None] == order[..., None, :]
 
 
 class lu_factor_ex_result(NamedTuple):

@@ -12,7 +12,7 @@ from .._device import contiguous_format
 from .._domains import domain
 from .._operation import NAMESPACE, OUT, operation
 from .._out import filled
-from ._checks import check_square
+from ._checks import check_square, identity_like
 from ._systems import inv
 
 __all__ = ["matrix_exp", "matrix_power"]
@@ -41,7 +41,7 @@ def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     """
     check_square("linalg.matrix_power", A, floating=n < 0)
     if n == 0:
-        identity = A.clone(memory_format=contiguous_format).copy_(_core.from_numpy(numpy.eye(A.shape[-1])))
+        identity = A.clone(memory_format=contiguous_format).copy_(identity_like(A, *A.shape[-2:]))
         return filled("linalg.matrix_power", identity, out)
     base = inv(A) if n < 0 else A
     return filled("linalg.matrix_power", base.clone() if n == 1 else _power(base, abs(n)), out)

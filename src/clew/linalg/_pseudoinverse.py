@@ -9,6 +9,7 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
+from .._numeric import finfo
 from .._operation import operation
 from .._out import filled
 from ..ops._options import need_values
@@ -62,7 +63,7 @@ def _threshold(values: Any, atol: Any, rtol: Any) -> Any:
 def _tolerances(name: str, A: Tensor, atol: Any, rtol: Any) -> tuple[Tensor, Tensor]:
     """Both as tensors; the relative one is max(m, n) times the dtype's epsilon, unless an absolute one is given."""
     if rtol is None:
-        step = float(numpy.finfo(numpy.float32 if A.dtype == _core.dtypes["float32"] else numpy.float64).eps)
+        step = finfo(A.dtype).eps
         default = _core.tensor(max(A.shape[-2:]) * step, dtype=A.dtype)
         rtol = _ops.where(atol > 0, 0.0, default) if isinstance(atol, Tensor) else 0.0 if atol else default
     found = []

@@ -95,6 +95,14 @@ def need_values(name: str, *tensors: Any) -> None:
         )
 
 
+def all_lie_in(index: Tensor, low: int, end: int) -> bool:
+    """Whether all elements are at least `low` and below `end`; True of what has no values.
+
+    Only that is read: a compiled function goes on with other elements.
+    """
+    return not index.numel() or index.is_meta or bool(((index >= low) & (index < end)).all())
+
+
 def axis_of(name: str, input: Tensor, dim: int, *, of_number: bool = True) -> int:
     """`dim` counted from the first axis; with `of_number` there is one of a number, too."""
     rank = input.dim() or int(of_number)

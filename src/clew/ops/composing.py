@@ -168,8 +168,8 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     choose: Callable[..., Any] = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     if r == 0:
         return input.new_empty(0)
-    places = numpy.array(list(choose(builtins.range(input.shape[0]), r)), numpy.int64).reshape(-1, r)
-    return input[_core.from_numpy(places)]
+    places = _core.tensor(list(choose(builtins.range(input.shape[0]), r)), dtype=_core.dtypes["int64"])
+    return input[places.reshape(-1, r)]
 
 
 @domain("indices=index(12, d), shape=(3, 4)")

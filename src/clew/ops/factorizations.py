@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
-from .._numeric import array_of
 from .._out import filled
 from ._options import linalg
 from .creation import eye
@@ -90,8 +89,9 @@ def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Tensor | None =
     checks = linalg("._checks")
     checks.check_square("cholesky_inverse", input)
     if not input.is_meta:
-        zeros = _core.tensor(linalg("._arrays").zero_on_diagonal(array_of(input)))
-        checks.check_info("cholesky_inverse", zeros, linalg("._systems")._SINGULAR)
+        zero = input.detach().diagonal(0, -2, -1) == 0
+        codes = (zero.int().argmax(-1) + 1) * zero.any(-1) if zero.shape[-1] else zero.new_zeros(zero.shape[:-1])
+        checks.check_info("cholesky_inverse", codes, linalg("._systems")._SINGULAR)
     lower = input.mT if upper else input
     root = linalg().solve_triangular(lower, eye(input.shape[-1], dtype=input.dtype, device=input.device), upper=False)
     result: Tensor = filled("cholesky_inverse", root.mT @ root, out)

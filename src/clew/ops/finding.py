@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy
@@ -9,8 +10,9 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
-from .._numeric import array_of
+from .._numeric import array_of, result_type
 from ._options import axis_of, need_values
+from .from_data import as_tensor
 
 __all__ = ["isin", "nonzero", "unique", "unique_consecutive"]
 METHODS = ["nonzero", "unique", "unique_consecutive"]
@@ -135,7 +137,17 @@ def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False
         raise RuntimeError("isin: Unsupported input type encountered for isin(): Bool; cast it")
     if not any(isinstance(one, Tensor) for one in (elements, test_elements)):
         raise TypeError("isin: expected at least one tensor, got two numbers")
-    need_values("isin", elements, test_elements)
-    given, among = (array_of(one) if isinstance(one, Tensor) else one for one in (elements, test_elements))
-    result: Tensor = _core.from_numpy(numpy.asarray(numpy.isin(given, among, invert=invert)))
-    return result
+    dtype = result_type(elements, test_elements)
+    given, among = (as_tensor(one).detach().to(dtype) for one in (elements, test_elements))
+    known: Tensor = among.reshape(-1)
+    if not known.numel():
+        found: Tensor = given.new_zeros(given.shape, dtype=_core.dtypes["bool"])
+    else:
+        infinite: Any = True
+        if dtype.is_floating_point:  # NaN, which equals none of them, has no order: infinity stands for it
+            infinite = (known == math.inf).any()
+            known = known.masked_fill(known != known, math.inf)
+        ordered = known.sort().values
+        places = _ops.searchsorted(ordered, given.contiguous()).clamp_(max=ordered.numel() - 1)
+        found = (ordered[places] == given) & ((given != math.inf) | infinite)
+    return ~found if invert else found

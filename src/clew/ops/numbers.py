@@ -9,7 +9,7 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
-from .._numeric import array_of, result_type
+from .._numeric import result_type
 from .._operation import ELEMENT_BY_ELEMENT, HIDDEN, operation
 from ._options import check_tensor
 from .creation_like import ones_like
@@ -18,6 +18,7 @@ __all__ = ["float_power", "frexp", "isneginf", "isposinf", "isreal", "ldexp", "l
 METHODS = [*__all__, "float_power_"]
 
 _FLOAT64, _BOOL = _core.dtypes["float64"], _core.dtypes["bool"]
+_OF_SIZE = {size: _core.dtypes[f"int{8 * size}"] for size in (2, 4, 8)}
 
 
 def _check_real(name: str, input: Tensor) -> None:
@@ -73,12 +74,8 @@ def signbit(input: Tensor) -> Tensor:
         tensor([False,  True, False])
     """
     check_tensor("signbit", "input", input)
-    if not input.dtype.is_floating_point:
-        return input.detach() < 0
-    if input.is_meta:
-        return input.detach() < 0
-    result: Tensor = _core.from_numpy(numpy.asarray(numpy.signbit(array_of(input))))
-    return result
+    plain = input.detach()
+    return (plain.view(_OF_SIZE[plain.element_size()]) if plain.is_floating_point() else plain) < 0
 
 
 @domain("input=positive(a, b), exponent=2.5; input=positive(a, b), exponent=real(b)")

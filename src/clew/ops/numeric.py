@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy
-
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
 from .._out import filled
-from ._options import need_values
+from ._options import all_lie_in, need_values
+from .rearrange import triu_indices
 
 __all__ = [
     "bincount",
@@ -63,7 +62,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
             f"bincount: weights should be 1-d and have the same length as input, got shapes {list(weights.shape)} and "
             f"{list(input.shape)}"
         )
-    count = max(int(input.max()) + 1, minlength)
+    count = minlength if all_lie_in(input, 0, minlength) else int(input.max()) + 1
     index = input.long()
     if weights is None:
         return index.new_zeros(count).index_add(0, index, index.new_ones(index.shape))
@@ -218,7 +217,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         raise RuntimeError(f"pdist: only supports floating-point dtypes, got {input.dtype}; cast it first")
     if p < 0:
         raise RuntimeError(f"pdist: only supports non-negative p values, got {p}")
-    first, second = (_core.from_numpy(one) for one in numpy.triu_indices(input.shape[0], 1))
+    first, second = triu_indices(input.shape[0], input.shape[0], 1, device="cpu")
     return _distances(input[first] - input[second], p)
 
 

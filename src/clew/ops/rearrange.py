@@ -9,11 +9,12 @@ import numpy
 
 from .. import _core
 from .._core import Tensor, dtype
+from .._device import placed
 from .._domains import domain
-from .._numeric import array_of
 from ._options import need_values
 from .creation_like import zeros_like
 from .from_data import as_tensor
+from .ranges import arange
 
 __all__ = [
     "diff",
@@ -30,6 +31,7 @@ METHODS = ["diff", "dsplit", "hsplit", "repeat_interleave", "vsplit"]
 _ops: Any = _core.ops
 _LONGEST_LIST = 16  # that an operation's attributes have room for
 _MOST_ELEMENTS = 2**57  # of eight bytes, that can be counted at all
+_COUNTS = [_core.dtypes[name] for name in ("int32", "int64")]
 
 
 @domain("tensor=real(d, a), split_size_or_sections=2; tensor=real(d, a), split_size_or_sections=(2, d - 2)")
@@ -131,48 +133,47 @@ def repeat_interleave(
         tensor([7, 8, 8])
     """
     if repeats is None:
-        need_values("repeat_interleave", input)
-        counts = array_of(input)
-        if counts.ndim != 1 or counts.dtype.kind != "i":
+        if input.dim() != 1 or input.dtype not in _COUNTS:
             raise RuntimeError("repeat_interleave: repeats must be a vector of integers")
-        _check_repeats(counts, counts.size)
-        places = numpy.repeat(numpy.arange(counts.size, dtype=counts.dtype), counts)
-        if counts.size:
-            _check_output_size(output_size, places.size)
-        positions: Tensor = _core.from_numpy(places)
-        return positions
+        return _repeated(input, output_size).to(input.dtype)
     if dim is None:
         input, dim = input.flatten(), 0
     if not input.dim():
         raise IndexError(f"repeat_interleave: expected a tensor with an axis {dim}, got a number; leave dim out")
     size = input.shape[dim]
-    need_values("repeat_interleave", repeats)
-    counts = numpy.asarray(array_of(repeats) if isinstance(repeats, Tensor) else repeats)
-    if counts.ndim > 1 or counts.dtype.kind != "i":
+    counts = repeats if isinstance(repeats, Tensor) else _core.tensor(repeats)
+    if counts.dim() > 1 or counts.dtype not in _COUNTS:
         raise RuntimeError("repeat_interleave: repeats must be an integer, or a vector of integers")
-    if counts.ndim == 1 and counts.size not in (1, size):
+    if counts.dim() == 1 and counts.numel() not in (1, size):
         raise RuntimeError(
             "repeat_interleave: repeats must have the same size as input along dim, but got "
-            f"repeats.size(0) = {counts.size} and input.size({dim}) = {size}"
+            f"repeats.size(0) = {counts.numel()} and input.size({dim}) = {size}"
         )
-    _check_repeats(counts, size)
-    index = numpy.repeat(numpy.arange(size), counts)
-    _check_output_size(output_size, index.size)
-    result: Tensor = _ops.index_select(input, dim, _core.from_numpy(index).to(input.device))
+    index = _repeated(counts.expand(size), output_size)
+    result: Tensor = _ops.index_select(input, dim, index.to(input.device))
     return result
 
 
-def _check_output_size(given: int | None, size: int) -> None:
-    if given is not None and given != size:
-        raise RuntimeError(f"repeat_interleave: expected an output_size that is the required size, {size}, got {given}")
-
-
-def _check_repeats(counts: Any, size: int) -> None:
-    if (counts < 0).any():
-        raise RuntimeError("repeat_interleave: repeats must be non-negative, got a negative one")
-    total = counts.sum(dtype=float) * (1 if counts.size == size else size)
-    if total > _MOST_ELEMENTS:
-        raise RuntimeError(f"repeat_interleave: the result would have {total:.3g} elements; repeat less often")
+def _repeated(counts: Tensor, output_size: int | None) -> Tensor:
+    """Each place of `counts` as often as it says. Only their sum is read: it is the size of the result."""
+    need_values("repeat_interleave", counts)
+    if not counts.numel():
+        total = 0
+    else:
+        most = float(_ops.sum(counts, dtype=_core.dtypes["float64"]))
+        if bool((counts < 0).any()):
+            raise RuntimeError("repeat_interleave: repeats must be non-negative, got a negative one")
+        if most > _MOST_ELEMENTS:
+            raise RuntimeError(f"repeat_interleave: the result would have {most:.3g} elements; repeat less often")
+        total = int(most)
+    if output_size is not None and output_size != total and counts.numel():
+        raise RuntimeError(
+            f"repeat_interleave: expected an output_size that is the required size, {total}, got {output_size}"
+        )
+    ends = _ops.cumsum(counts, 0, dtype=_core.dtypes["int64"])
+    begun = ends.new_zeros(total + 1).index_add(0, ends, ends.new_ones(ends.shape))
+    index: Tensor = begun[:total].cumsum(0)
+    return index
 
 
 @domain("real; input=real(a, c), n=2; input=real(a, b), prepend=real(a, e)")
@@ -217,15 +218,13 @@ def diff(
     return x
 
 
-def _triangle_indices(first_row: int, starts: Any, ends: Any) -> Tensor:
+def _triangle_indices(first_row: int, starts: Tensor, ends: Tensor) -> Tensor:
     """The places of a triangle whose rows, from `first_row` on, go from `starts` to `ends`."""
     counts = ends - starts
-    if counts.sum(dtype=float) > _MOST_ELEMENTS:
-        raise RuntimeError("triangle: more places than can be counted; make the matrix smaller")
-    rows = numpy.repeat(numpy.arange(first_row, first_row + counts.size), counts)
-    before = numpy.cumsum(counts) - counts  # how many lie in the rows above
-    columns = numpy.arange(rows.size) - numpy.repeat(before - starts, counts)
-    result: Tensor = _core.from_numpy(numpy.stack([rows, columns]).astype(numpy.int64, copy=False))
+    rows = _repeated(counts, None)
+    before = counts.cumsum(0) - counts  # how many lie in the rows above
+    columns = arange(rows.numel()) - (before - starts)[rows]
+    result: Tensor = _ops.stack([rows + first_row, columns])
     return result
 
 
@@ -254,8 +253,10 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: dtype | None = N
     """
     offset = _check_triangle("tril_indices", row, col, offset)
     first = max(0, -offset) if col else row  # rows above have nothing
-    ends = numpy.minimum(numpy.arange(first, row) + offset + 1, col)
-    return as_tensor(_triangle_indices(first, numpy.zeros_like(ends), ends), dtype, device)
+    with placed("cpu"):
+        ends = (arange(first, row) + offset + 1).clamp(max=col)
+        places = _triangle_indices(first, zeros_like(ends), ends)
+    return as_tensor(places, dtype, device)
 
 
 @domain("row=3, col=4; row=3, col=3, offset=1")
@@ -273,5 +274,7 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: dtype | None = N
     """
     offset = _check_triangle("triu_indices", row, col, offset)
     last = min(row, max(0, col - offset))  # rows below have nothing
-    starts = numpy.maximum(numpy.arange(last) + offset, 0)
-    return as_tensor(_triangle_indices(0, starts, numpy.full_like(starts, col)), dtype, device)
+    with placed("cpu"):
+        starts = (arange(last) + offset).clamp(min=0)
+        places = _triangle_indices(0, starts, zeros_like(starts) + col)
+    return as_tensor(places, dtype, device)

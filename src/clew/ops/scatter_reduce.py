@@ -10,7 +10,7 @@ from .. import _core
 from .._core import Tensor
 from .._domains import domain
 from .._operation import HIDDEN, operation
-from ._options import in_place
+from ._options import all_lie_in, in_place
 
 __all__ = ["index_reduce", "scatter_reduce"]
 METHODS = [*__all__, "index_reduce_", "scatter_reduce_"]
@@ -110,7 +110,7 @@ def scatter_reduce(
         )
         return lifted.reshape(())
     dim = dim % input.dim()
-    if index.numel() and not index.is_meta and not 0 <= int(index.min()) <= int(index.max()) < input.shape[dim]:
+    if not all_lie_in(index, 0, input.shape[dim]):
         raise RuntimeError(
             f"scatter_reduce: expected indices from 0 to {input.shape[dim] - 1} along dimension {dim}, got one beyond"
         )

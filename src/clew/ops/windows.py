@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
-
-import numpy
 
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
-from .from_data import tensor
+from .creation_like import ones_like
+from .ranges import arange
 
 __all__ = ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"]
 
 
-def _window(name: str, length: int, periodic: bool, options: dict[str, Any], values: Callable[[Any], Any]) -> Tensor:
+def _window(
+    name: str, length: int, periodic: bool, options: dict[str, Any], values: Callable[[Tensor], Tensor]
+) -> Tensor:
     """`values` of the places from 0 to 1."""
     if length < 0:
         raise RuntimeError(f"{name} requires non-negative window_length, got window_length={length}")
@@ -27,9 +29,9 @@ def _window(name: str, length: int, periodic: bool, options: dict[str, Any], val
     unknown = options.keys() - {"layout", "device", "pin_memory"}
     if unknown:
         raise TypeError(f"{name}: got unexpected keyword argument(s) {', '.join(sorted(unknown))}")
-    places = numpy.arange(length) / (length if periodic else max(length - 1, 1))
-    array = values(places) if length > 1 else numpy.ones(length)
-    return tensor(array, dtype=kind, device=options.get("device"), requires_grad=requires_grad)
+    places = arange(length, dtype=_core.dtypes["float64"], device=options.get("device"))
+    whole = values(places / (length if periodic else length - 1)) if length > 1 else ones_like(places)
+    return whole.to(kind).requires_grad_(requires_grad)
 
 
 @domain("window_length=5; window_length=4, periodic=False")
@@ -50,7 +52,7 @@ def hann_window(window_length: int, periodic: bool = True, **options: Any) -> Te
         >>> torch.hann_window(4)
         tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
-    return _window("hann_window", window_length, periodic, options, lambda t: 0.5 - 0.5 * numpy.cos(2 * math.pi * t))
+    return _window("hann_window", window_length, periodic, options, lambda t: 0.5 - 0.5 * (2 * math.pi * t).cos())
 
 
 @domain("window_length=5; window_length=4, periodic=False")
@@ -63,9 +65,7 @@ def hamming_window(
         >>> torch.hamming_window(4)
         tensor([0.0800, 0.5400, 1.0000, 0.5400])
     """
-    return _window(
-        "hamming_window", window_length, periodic, options, lambda t: alpha - beta * numpy.cos(2 * math.pi * t)
-    )
+    return _window("hamming_window", window_length, periodic, options, lambda t: alpha - beta * (2 * math.pi * t).cos())
 
 
 @domain("window_length=5; window_length=4, periodic=False")
@@ -77,8 +77,8 @@ def blackman_window(window_length: int, periodic: bool = True, **options: Any) -
         tensor([0.3400, 1.0000, 0.3400])
     """
 
-    def values(t: Any) -> Any:
-        return 0.42 - 0.5 * numpy.cos(2 * math.pi * t) + 0.08 * numpy.cos(4 * math.pi * t)
+    def values(t: Tensor) -> Tensor:
+        return 0.42 - 0.5 * (2 * math.pi * t).cos() + 0.08 * (4 * math.pi * t).cos()
 
     return _window("blackman_window", window_length, periodic, options, values)
 
@@ -108,7 +108,10 @@ def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0,
         tensor([5.2773e-05, 2.1567e-01, 1.0000e+00, 2.1567e-01])
     """
 
-    def values(t: Any) -> Any:
-        return numpy.i0(beta * numpy.sqrt(numpy.maximum(0, 1 - (2 * t - 1) ** 2))) / numpy.i0(beta)
+    def values(t: Tensor) -> Tensor:
+        arc = (1 - (2 * t - 1) ** 2).clamp(min=0).sqrt()
+        i0 = import_module("clew.special").i0
+        height: Tensor = i0(beta * arc) / i0(t.new_tensor(beta))
+        return height
 
     return _window("kaiser_window", window_length, periodic, options, values)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy
-
-from clew import Tensor, _core
+from clew import Tensor
 from clew._domains import domain
+from clew.ops.ranges import arange
 
 from .padding import pad
 
@@ -42,11 +41,11 @@ class _Windows:
             )
         self.blocks = math.prod(self.counts)
         places = [
-            numpy.arange(size)[:, None] * dilated + numpy.arange(count) * step
+            arange(size).unsqueeze(1) * dilated + arange(count) * step
             for size, dilated, count, step in zip(self.kernel, dilations, self.counts, steps, strict=True)
         ]
         flat = places[0][:, None, :, None] * self.padded[1] + places[1][None, :, None, :]
-        self.index = _core.from_numpy(flat.reshape(-1))
+        self.index: Tensor = flat.reshape(-1)
 
 
 @domain("input=real(a, b, c, d), kernel_size=2; input=real(b, c, d), kernel_size=(2, 3), dilation=(1, 2), padding=2, "

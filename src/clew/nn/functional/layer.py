@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import clew
 from clew import Tensor
 from clew._domains import domain
-from clew.ops._options import need_values
+from clew.ops._options import all_lie_in, need_values
 
 from .variant import variant
 
@@ -246,10 +246,9 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
             raise RuntimeError("Can not infer total number of classes from empty tensor; pass num_classes")
         need_values("one_hot", tensor)
         num_classes = int(tensor.max()) + 1
-    checked = tensor.numel() and not tensor.is_meta
-    if checked and int(tensor.min()) < 0:
-        raise RuntimeError(f"Class values must be non-negative, got {int(tensor.min())}")
-    if checked and int(tensor.max()) >= num_classes:
+    if not all_lie_in(tensor, 0, num_classes):
+        if int(tensor.min()) < 0:
+            raise RuntimeError(f"Class values must be non-negative, got {int(tensor.min())}")
         raise RuntimeError(f"Class values must be smaller than num_classes: {num_classes}, got {int(tensor.max())}")
     zeros = tensor.new_zeros((*tensor.shape, num_classes))
     return zeros.scatter_(-1, tensor.unsqueeze(-1), 1)

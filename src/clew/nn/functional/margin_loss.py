@@ -7,6 +7,7 @@ import math
 import clew
 from clew import Tensor
 from clew._domains import domain
+from clew.ops._options import all_lie_in
 
 from .activation import logsigmoid, softplus
 from .loss import legacy_reduction, reduced
@@ -182,7 +183,7 @@ def multilabel_margin_loss(
             "multilabel_margin_loss: expected input and int64 target of one shape (N, C) or (C) with classes, got "
             f"{tuple(input.shape)} and {tuple(target.shape)} of {target.dtype}"
         )
-    if target.numel() and not target.is_meta and not -1 <= int(target.min()) <= int(target.max()) < input.shape[-1]:
+    if not all_lie_in(target, -1, input.shape[-1]):
         raise RuntimeError("multilabel_margin_loss: argument #2 'target' is out of range: expected classes, then -1")
     listed = (target < 0).cumsum(-1) == 0
     classes = target.masked_fill(~listed, 0)

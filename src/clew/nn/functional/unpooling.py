@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import clew
 from clew import Tensor
 from clew._domains import domain
+from clew.ops._options import all_lie_in
 
 from .pooling import Numbers
 
@@ -76,7 +77,7 @@ def _put(name: str, input: Tensor, indices: Tensor, sizes: list[int], axes: int)
             f"{name}: Expected input to have non-zero size for non-batch dimensions, but got {tuple(input.shape)}"
         )
     lead, total = input.shape[:-axes], math.prod(sizes)
-    if total and input.numel() and not indices.is_meta and not 0 <= int(indices.min()) <= int(indices.max()) < total:
+    if total and not all_lie_in(indices, 0, total):
         raise RuntimeError(f"{name}: found an invalid max index: expected indices below {total}, the output's elements")
     values = input.flatten(-axes)
     if not total:
