@@ -23,6 +23,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "core/base/slab_list.h"
@@ -131,6 +132,8 @@ public:
     // Where the memory of an input lies (`shift` included), before the first step.
     void lies(int memory, char* address);
     kernels::FlatLoops& loops() { return *loops_; }  // for what is captured
+    // Does what the step does, if another one did the same before: Note [Repeated steps].
+    bool repeat(int index, std::vector<Tensor>& registers);
     // What the step has left behind, which it takes; `registers` as they are after it.
     void note(int index, kernels::Capture& capture, const std::vector<Tensor>& registers);
     std::unique_ptr<Plan> make();
@@ -161,6 +164,28 @@ private:
         char* address;
         std::int64_t before, after;
     };
+    // What steps of one action do: Note [Repeated steps].
+    struct Repeatable {
+        static constexpr int kMostInputs = 4, kMostCalls = 3;
+        struct Operand {
+            int input;           // -1: the result
+            std::int64_t delta;  // in bytes, from where that begins
+        };
+        struct OneCall {
+            const kernels::FlatLoop* loop;
+            Operand operands[kernels::kFewOperands];
+        };
+        int run;  // the first one, of Slice::runs_of
+        int count;
+        OneCall calls[kMostCalls]{};
+        std::uint64_t numbers[kMostInputs]{};  // for each input that is a Python number: its bits
+    };
+    // What such a step makes or writes.
+    struct Result {
+        enum class Kind { Other, New, View, Sum } kind = Kind::Other;
+        int reg = -1;
+        int input = -1;  // that it is a view of
+    };
     // Of which there is at least one among the calls: what has to do with others alone need not look for them.
     struct Kinds {
         unsigned traits = 0;
@@ -168,6 +193,13 @@ private:
         bool optimizer = false, derivative = false, strips = false;
     };
     void note_kind(const Call& call);
+    const int* registers_of(const ReplayStep& run) const;  // inputs, then outputs
+    Result result_of(const ReplayStep& run) const;
+    std::optional<Repeatable::Operand> operand_of(const Reference& one, const ReplayStep& run,
+                                                  const Result& result) const;
+    void note_repeatable(int index, const std::vector<Tensor>& registers);
+    bool repeats(const Repeatable& known, const ReplayStep& run, const Result& result,
+                 const std::vector<Tensor>& registers) const;
 
     // A call of a step: its place in `noted_`.
     struct Place {
@@ -229,6 +261,7 @@ private:
     Slabs slabs_;            // of the calls
     SlabList<Noted> noted_;  // for each of Slice::runs_of
     std::vector<Temporary> temporaries_;
+    std::unordered_map<const Action*, Repeatable> repeatable_;
     Kinds kinds_;
     std::vector<char> planned_, wanted_, constant_;  // for each memory
     int last_failing_ = -1;                          // of Slice::runs_of: the last that may fail

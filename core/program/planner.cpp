@@ -91,6 +91,7 @@ void Planner::note(int index, kernels::Capture& capture, const std::vector<Tenso
     for (const Call& call : calls) note_kind(call);
     kinds_.optimizer |= step_at(static_cast<std::size_t>(index)).action->op->is(kOptimizerStep);
     noted_[static_cast<std::size_t>(index)] = {true, std::move(calls)};
+    if (temporaries_.size() == first) note_repeatable(index, registers);
 }
 
 void Planner::note_kind(const Call& call) {

@@ -125,10 +125,12 @@ private:
         }
         kernels::Capture capture{planner->loops()};
         for (std::size_t i = 0; i < slice_.runs_of.size(); ++i) {
-            capture.calls.clear();
-            capture.complete = true;
-            steps_.run(slice_.runs_of[i], &capture);
-            planner->note(static_cast<int>(i), capture, state_.regs);
+            if (!planner->repeat(static_cast<int>(i), state_.regs)) {
+                capture.calls.clear();
+                capture.complete = true;
+                steps_.run(slice_.runs_of[i], &capture);
+                planner->note(static_cast<int>(i), capture, state_.regs);
+            }
             drop(slice_.runs_of[i]);
         }
         slice_.plan = planner->make();
