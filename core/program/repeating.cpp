@@ -107,26 +107,11 @@ bool Planner::repeats(const Repeatable& known, const ReplayStep& run, const Resu
             bits_of_number(registers[static_cast<std::size_t>(ours[i])]) != known.numbers[i])
             return false;
     }
-    switch (result.kind) {
-        case Result::Kind::New:
-            return is_alike(other.reg, result.reg) &&
-                   program_.memory_of(other.reg).bytes == program_.memory_of(result.reg).bytes;
-        case Result::Kind::View: {
-            const auto further = [&](const Result& one, const int* inputs) {
-                return program_.of(one.reg).offset - program_.of(inputs[one.input]).offset;
-            };
-            return is_alike(other.reg, result.reg) && further(other, theirs) == further(result, ours);
-        }
-        case Result::Kind::Sum: {  // of what lies apart
-            const auto lies_there = [&](int reg) {
-                return reg >= 0 && program_.of(reg).memory == program_.of(result.reg).memory;
-            };
-            return std::none_of(ours + 1, ours + run.inputs, lies_there);
-        }
-        case Result::Kind::Other:
-            break;
-    }
-    return false;
+    if (result.kind != Result::Kind::Sum) return is_alike(other.reg, result.reg);
+    const auto lies_there = [&](int reg) {
+        return reg >= 0 && program_.of(reg).memory == program_.of(result.reg).memory;
+    };
+    return std::none_of(ours + 1, ours + run.inputs, lies_there);  // what is added lies apart
 }
 
 bool Planner::repeat(int index, std::vector<Tensor>& registers) {
