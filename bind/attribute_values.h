@@ -3,6 +3,8 @@
 #pragma once
 #include <Python.h>
 
+#include <string_view>
+
 #include "bind/dtype.h"
 #include "bind/errors.h"
 #include "bind/objects.h"
@@ -97,12 +99,12 @@ inline bool read_ints(PyObject* object, Dims& dims) {
             return true;
         case ArgType::Format: {
             const Handle text = Handle::steal(checked(PyObject_Str(object)));
-            const auto is = [&](const char* name) {
-                return PyUnicode_CompareWithASCIIString(static_cast<PyObject*>(text.get()), name) == 0;
-            };
+            const char* const whole = PyUnicode_AsUTF8(static_cast<PyObject*>(text.get()));
+            const std::string_view given = whole ? whole : "";
+            const std::string_view name = given.substr(given.rfind('.') + 1);  // behind the library's, as imported
             value.tag = Value::Bool;
-            value.integer = is("torch.contiguous_format");
-            return !PyUnicode_Check(object) && (value.integer || is("torch.preserve_format"));
+            value.integer = name == "contiguous_format";
+            return !PyUnicode_Check(object) && (value.integer || name == "preserve_format");
         }
         case ArgType::Int:
             value.tag = Value::Int;

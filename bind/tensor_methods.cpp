@@ -16,6 +16,7 @@
 #include "core/ops/batching/batched.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/functions.h"
+#include "core/ops/interpreter.h"
 
 namespace clew::bind {
 namespace {
@@ -109,7 +110,13 @@ PyObject* stride_method(PyObject* self, PyObject* args) {
 
 PyObject* dim_method(PyObject* self, PyObject*) { return PyLong_FromLong(self_of(self)->layout->ndim); }
 PyObject* numel_method(PyObject* self, PyObject*) { return PyLong_FromLongLong(self_of(self)->layout->numel); }
-PyObject* offset_method(PyObject* self, PyObject*) { return PyLong_FromLongLong(self_of(self)->offset); }
+PyObject* offset_method(PyObject* self, PyObject*) {
+    return guarded([&] {
+        const Tensor tensor = tensor_of(self);
+        Interpreter::tell({.event = Event::PlaceRead, .tensors = Tensors(&tensor, 1)});
+        return PyLong_FromLongLong(tensor->offset);
+    });
+}
 PyObject* data_ptr_method(PyObject* self, PyObject*) {
     return guarded([&] {
         if (is_meta(tensor_of(self))) return PyLong_FromLong(0);

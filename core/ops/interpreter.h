@@ -19,6 +19,7 @@ namespace clew {
 // What an interpreter is told of although it is no call.
 enum class Event : std::uint8_t {
     GradRead,      // of tensors[0]: whether there is a .grad, and which
+    PlaceRead,     // of tensors[0]: where in its storage it begins
     Backward,      // from these roots begins
     FunctionMade,  // an autograd.Function gives these; `what` is its node, or null
     Counted,       // the versions of these tensors, without a write

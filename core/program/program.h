@@ -192,6 +192,7 @@ struct Recorded {
     std::vector<std::size_t> varying;               // constants that are set anew for each run
     std::vector<Leaf> leaves;
     std::vector<Living> living;
+    std::vector<int> placed{};  // inputs of which was asked where in their storage they begin
     std::vector<GradWitness> grads;
     std::vector<Refusal> refusals;
     std::vector<Refusal> once;  // why it can't run a second time as a whole

@@ -261,6 +261,14 @@ void Recorder::notice(const Notice& notice) {
             add_input(leaf, grad, true, memory_to(grad));
             return;
         }
+        case Event::PlaceRead: {
+            int memory = memory_of(notice.tensors[0]);
+            if (memory < 0)
+                memory = program_.of(program_.inputs[static_cast<std::size_t>(input_of(notice.tensors[0]))].reg).memory;
+            const int input = program_.memories[static_cast<std::size_t>(memory)].input;
+            if (input >= 0) program_.placed.push_back(input);
+            return;
+        }
         case Event::Backward:
             // That they require gradients is a condition, even if none reaches them.
             for (const Tensor& input : notice.inputs)

@@ -79,6 +79,11 @@ public:
             if (slice_.target < 0 && program_.has_backward && hooks_of(now) != input.hooks)
                 differs(input, "hooks came or went");
         }
+        for (const int i : program_.placed) {
+            const Input& input = program_.inputs[static_cast<std::size_t>(i)];
+            if (byte_offset(input.present()) != program_.of(input.reg).offset)
+                differs(input, "it begins elsewhere in its storage, and where was asked");
+        }
         check_sharing();
         if (slice_.target >= 0) return;
         for (const GradWitness& grad : program_.grads) {

@@ -170,6 +170,12 @@ PROGRAMS = {
     "isin a number": lambda m: m.isin(ints(m), 2),
     "isin of a number": lambda m: m.isin(2, ints(m)),
     "isin inverted": lambda m: m.isin(ints(m), m.tensor([1.0, 2.0]), invert=True),
+    "isin of a number beyond int64": lambda m: m.isin(m.tensor([1, 2**63 - 1]), 2**63),
+    "isin of complex numbers": lambda m: m.isin(m.tensor([1j]), m.tensor([1j])),
+    "repeat_interleave of nothing to another size": lambda m: m.ones(0).repeat_interleave(2, output_size=3),
+    "repeat_interleave of no rows to another size": lambda m: m.ones(0, 3).repeat_interleave(2, 0, output_size=3),
+    "tril_indices of floats": lambda m: m.tril_indices(2.0, 2),
+    "triu_indices of floats": lambda m: m.triu_indices(2, 2, 0.5),
     "isin of infinity and NaN": lambda m: m.isin(m.tensor([NAN, 1.0, math.inf, -math.inf]), m.tensor([math.inf, NAN])),
     "isin of infinity beside NaN": lambda m: m.isin(m.tensor([NAN, 1.0, math.inf]), m.tensor([1.0, NAN]), invert=True),
     "slice_scatter": lambda m: m.slice_scatter(m.zeros(3, 4), m.ones(3, 2), dim=-1, start=-3, end=100, step=2),
@@ -278,3 +284,37 @@ def test_a_histogram_up_to_the_largest_numbers():
     values = numpy.array([-3.4e38, -2e38, 0.0, 1e38, 3.4e38], numpy.float32)
     expected, _ = numpy.histogram(values.astype(numpy.float64), 4)
     assert clew.histc(clew.from_numpy(values), 4).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: clew.nn.functional.unfold(x, 2),
+        lambda x: clew.nn.functional.fold(x.reshape(1, 4, 4), (3, 3), 2),
+        lambda x: clew.isin(x, 3),
+        lambda x: clew.isin(3, x),
+        lambda x: clew.isin(x, x[0]),
+        lambda x: clew.pdist(x[0, 0]),
+    ],
+)
+def test_a_default_device_is_not_that_of_given_tensors(function):
+    x = clew.arange(16.0).reshape(1, 1, 4, 4)
+    expected = function(x)
+    with clew.device("meta"):
+        assert function(x).equal(expected)
+
+
+def test_isin_on_the_device_meta():
+    m = clew.ones(2, 3, device="meta")
+    for result in (clew.isin(m, 3), clew.isin(m, m), clew.isin(m, clew.ones(2)), clew.isin(3, m)):
+        assert result.is_meta
+        assert result.dtype is clew.bool
+    assert clew.isin(m, clew.ones(2)).shape == (2, 3)
+
+
+def test_memory_formats_under_any_name():
+    for format in (clew.contiguous_format, clew.preserve_format):
+        assert clew.ones(2).clone(memory_format=format).tolist() == [1, 1]
+    assert clew.linalg.matrix_power(clew.ones(2, 2), 0).tolist() == [[1, 0], [0, 1]]
+    with pytest.raises(TypeError, match="memory_format"):
+        clew.ones(2).clone(memory_format="contiguous_format")

@@ -4,6 +4,7 @@
 #include "core/base/error.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/functions.h"
+#include "core/ops/interpreter.h"
 #include "core/ops/views/geometry.h"
 
 namespace clew {
@@ -102,6 +103,7 @@ struct AsStrided {
             "tensor([[0, 2, 4],\n"
             "        [1, 3, 5]])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
+        if (attrs.storage_offset) Interpreter::tell({.event = Event::PlaceRead, .tensors = Tensors(&x, 1)});
         out = as_strided(x, attrs.size, attrs.stride,
                          clipped_difference(attrs.storage_offset.value_or(x->offset), x->offset));
     }

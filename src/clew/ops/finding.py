@@ -9,6 +9,7 @@ import numpy
 
 from .. import _core
 from .._core import Tensor
+from .._device import placed
 from .._domains import domain
 from .._numeric import array_of, result_type
 from ._options import axis_of, need_values
@@ -137,17 +138,29 @@ def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False
         raise RuntimeError("isin: Unsupported input type encountered for isin(): Bool; cast it")
     if not any(isinstance(one, Tensor) for one in (elements, test_elements)):
         raise TypeError("isin: expected at least one tensor, got two numbers")
-    dtype = result_type(elements, test_elements)
-    given, among = (as_tensor(one).detach().to(dtype) for one in (elements, test_elements))
-    known: Tensor = among.reshape(-1)
+    given, among = (
+        math.nan if isinstance(one, int) and not -(2**63) <= one < 2**63 else one for one in (elements, test_elements)
+    )
+    dtype = result_type(given, among)
+    if dtype.is_complex:
+        raise RuntimeError(f"isin: Unsupported input type encountered for isin(): {dtype}; look for its parts")
+    for one in (given, among):
+        if isinstance(one, Tensor) and one.is_meta:
+            return one.new_empty(given.shape if isinstance(given, Tensor) else (), dtype=_core.dtypes["bool"])
+    with placed("cpu"):
+        values, known = (as_tensor(one).detach().to(dtype) for one in (given, among))
+        found = _are_in(values, known.reshape(-1))
+        return ~found if invert else found
+
+
+def _are_in(given: Tensor, known: Tensor) -> Tensor:
     if not known.numel():
-        found: Tensor = given.new_zeros(given.shape, dtype=_core.dtypes["bool"])
-    else:
-        infinite: Any = True
-        if dtype.is_floating_point:  # NaN, which equals none of them, has no order: infinity stands for it
-            infinite = (known == math.inf).any()
-            known = known.masked_fill(known != known, math.inf)
-        ordered = known.sort().values
-        places = _ops.searchsorted(ordered, given.contiguous()).clamp_(max=ordered.numel() - 1)
-        found = (ordered[places] == given) & ((given != math.inf) | infinite)
-    return ~found if invert else found
+        return given.new_zeros(given.shape, dtype=_core.dtypes["bool"])
+    infinite: Any = True
+    if given.is_floating_point():  # NaN, which equals none of them, has no order: infinity stands for it
+        infinite = (known == math.inf).any()
+        known = known.masked_fill(known != known, math.inf)
+    ordered = known.sort().values
+    places = _ops.searchsorted(ordered, given.contiguous()).clamp_(max=ordered.numel() - 1)
+    found: Tensor = (ordered[places] == given) & ((given != math.inf) | infinite)
+    return found

@@ -135,7 +135,7 @@ def repeat_interleave(
     if repeats is None:
         if input.dim() != 1 or input.dtype not in _COUNTS:
             raise RuntimeError("repeat_interleave: repeats must be a vector of integers")
-        return _repeated(input, output_size).to(input.dtype)
+        return _repeated(input, output_size if input.numel() else None).to(input.dtype)
     if dim is None:
         input, dim = input.flatten(), 0
     if not input.dim():
@@ -166,7 +166,7 @@ def _repeated(counts: Tensor, output_size: int | None) -> Tensor:
         if most > _MOST_ELEMENTS:
             raise RuntimeError(f"repeat_interleave: the result would have {most:.3g} elements; repeat less often")
         total = int(most)
-    if output_size is not None and output_size != total and counts.numel():
+    if output_size is not None and output_size != total:
         raise RuntimeError(
             f"repeat_interleave: expected an output_size that is the required size, {total}, got {output_size}"
         )
@@ -230,6 +230,9 @@ def _triangle_indices(first_row: int, starts: Tensor, ends: Tensor) -> Tensor:
 
 def _check_triangle(name: str, row: int, col: int, offset: int) -> int:
     """The offset, cut to where all diagonals beyond are alike."""
+    for what, value in (("row", row), ("col", col), ("offset", offset)):
+        if not isinstance(value, int):
+            raise TypeError(f"{name}(): argument '{what}' must be int, not {type(value).__name__}")
     for what, size in (("row", row), ("col", col)):
         if size < 0:
             raise RuntimeError(f"{name}: {what} must be non-negative, got {size}")

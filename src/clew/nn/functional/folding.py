@@ -41,7 +41,7 @@ class _Windows:
             )
         self.blocks = math.prod(self.counts)
         places = [
-            arange(size).unsqueeze(1) * dilated + arange(count) * step
+            arange(size, device="cpu").unsqueeze(1) * dilated + arange(count, device="cpu") * step
             for size, dilated, count, step in zip(self.kernel, dilations, self.counts, steps, strict=True)
         ]
         flat = places[0][:, None, :, None] * self.padded[1] + places[1][None, :, None, :]
