@@ -21,6 +21,7 @@ import importlib
 import inspect
 import operator
 import types
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -345,6 +346,20 @@ def to_module(
             name: to_module(module, one, grad=grad, leaves=leaves, floating=floating) for name, one in value.items()
         }
     return value
+
+
+def tensors_in(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The paths to the arrays of a call."""
+    if isinstance(tree, numpy.ndarray):
+        yield path
+    elif isinstance(tree, dict | list | tuple):
+        for key, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
+            yield from tensors_in(value, (*path, key))
+
+
+def at(tree: Any, path: tuple[Any, ...]) -> Any:
+    """What lies there."""
+    return at(tree[path[0]], path[1:]) if path else tree
 
 
 def call_of(overload: Overload, module: Any) -> Any:

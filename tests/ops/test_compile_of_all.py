@@ -32,14 +32,6 @@ EAGER = {
 }
 
 
-def paths_of_tensors(tree, path=()):
-    if isinstance(tree, numpy.ndarray):
-        yield path
-    elif isinstance(tree, dict | list | tuple):
-        for key, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
-            yield from paths_of_tensors(value, (*path, key))
-
-
 def plain(tree):
     """NumPy's numbers as Python's."""
     if isinstance(tree, dict):
@@ -47,10 +39,6 @@ def plain(tree):
     if isinstance(tree, list | tuple):
         return type(tree)(map(plain, tree))
     return tree.item() if isinstance(tree, numpy.generic) else tree
-
-
-def at(tree, path):
-    return at(tree[path[0]], path[1:]) if path else tree
 
 
 def with_tensors(tree, tensors, path=()):
@@ -85,7 +73,7 @@ def step_of(overload, call, paths):
 
 
 def tensors_of(call, paths):
-    made = [clew.tensor(at(call, path)) for path in paths]
+    made = [clew.tensor(sampling.at(call, path)) for path in paths]
     return [one.requires_grad_() if one.is_floating_point() or one.is_complex() else one for one in made]
 
 
@@ -104,7 +92,7 @@ def bits(results):
 def test_a_compiled_function_gives_the_bits_of_eager(overload):
     for place in range(len(sampling.samples(overload))):
         calls = [plain(sampling.samples(overload, seed=seed)[place].positional()) for seed in SEEDS]
-        paths = list(paths_of_tensors(calls[0]))
+        paths = list(sampling.tensors_in(calls[0]))
         step = step_of(overload, calls[0], paths)
         try:
             expected = [drawn_alike(step, call, paths) for call in calls]

@@ -22,18 +22,6 @@ OVERLOADS = [
 NOT_COMPARED = ("as_strided", "_as_strided", "_empty_like", "Tensor.new_empty", "empty_like", "empty_strided")
 
 
-def tensors_in(tree, path=()):
-    if isinstance(tree, numpy.ndarray):
-        yield path
-    elif isinstance(tree, dict | list | tuple):
-        for key, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
-            yield from tensors_in(value, (*path, key))
-
-
-def at(tree, path):
-    return at(tree[path[0]], path[1:]) if path else tree
-
-
 def replaced(tree, path, value):
     if not path:
         return value
@@ -50,7 +38,7 @@ class Case:
         self.operation = sampling.call_of(overload, clew)
         calls = [sampling.samples(overload, seed=seed)[place].positional() for seed in SEEDS]
         self.call = sampling.to_module(clew, list(calls[0]), grad=False)
-        arrays = [numpy.asarray(at(call, path)) for call in calls]
+        arrays = [numpy.asarray(sampling.at(call, path)) for call in calls]
         self.comparable = all(array.shape == arrays[0].shape for array in arrays)
         if self.comparable:
             self.samples = [clew.tensor(array) for array in arrays]
@@ -70,7 +58,7 @@ class Case:
 
 def cases(overload):
     for place, sample in enumerate(sampling.samples(overload)):
-        for path in tensors_in(sample.positional()):
+        for path in sampling.tensors_in(sample.positional()):
             case = Case(overload, place, path)
             if not case.comparable:
                 continue
