@@ -10,6 +10,8 @@
 #include "bind/errors.h"
 #include "bind/site.h"
 #include "bind/site_map.h"
+#include "core/program/loop.h"
+#include "core/program/own_operations.h"
 
 namespace nb = nanobind;
 
@@ -36,19 +38,18 @@ std::vector<ReplayEvent>& events() {
     return *all;
 }
 
-std::vector<StepsOfLine> lines_of(const Program& program) {
-    std::vector<StepsOfLine> lines;
+void add_lines(const Program& program, std::int64_t times, std::vector<StepsOfLine>& lines) {
     for (const Step& step : program.steps) {
-        if (!step.action->code) continue;
+        if (!step.action->code || step.action->op == &loop_op) continue;
         const auto known = std::ranges::find_if(lines, [&](const StepsOfLine& one) {
             return one.code.get() == step.action->code.get() && one.instruction == step.action->instruction;
         });
         if (known == lines.end())
-            lines.push_back({step.action->code, step.action->instruction, 1});
+            lines.push_back({step.action->code, step.action->instruction, times});
         else
-            ++known->count;
+            known->count += times;
     }
-    return lines;
+    for (const auto& loop : program.loops) add_lines(loop->body, times * loop->turns, lines);
 }
 
 nb::list tell() {
@@ -75,9 +76,10 @@ void note_replay(const Program& program, const char* what, PyObject* function, s
     if (event == events().end()) event = events().insert(event, ReplayEvent{std::move(code), site.instruction, name});
     ++event->calls;
     event->ns += ns;
-    if (program.steps.size() <= event->steps) return;
-    event->steps = program.steps.size();
-    event->lines = lines_of(program);
+    if (program.recorded_steps() <= event->steps) return;
+    event->steps = program.recorded_steps();
+    event->lines.clear();
+    add_lines(program, 1, event->lines);
 }
 
 void forget_replays() { const auto gone = std::exchange(events(), {}); }

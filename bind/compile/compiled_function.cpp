@@ -92,7 +92,7 @@ std::int64_t CompiledFunction::bytes() const {
 nb::list CompiledFunction::describe() const {
     nb::list result;
     for (const auto& one : *variants_)
-        result.append(nb::make_tuple(one->program.steps.size(), one->state.size(), one->hits, one->misses,
+        result.append(nb::make_tuple(one->program.recorded_steps(), one->state.size(), one->hits, one->misses,
                                      one->last_miss, one->times.eager, one->times.recording, one->times.planning,
                                      one->times.replay, one->told_arguments(), one->recorded_for));
     return result;
@@ -233,6 +233,7 @@ nb::object CompiledFunction::record(const CallArguments& arguments, Path& path, 
 void CompiledFunction::keep(const std::shared_ptr<Variant>& variant) {
     variant->program.coded = coded;
     variant->program.fused = fused;
+    if (to_check == 0) variant->fold();  // a check compares step by step
     variants_->push_front(variant);
     variant->weaken(
         nb::cpp_function([list = std::weak_ptr(variants_), one = std::weak_ptr(variant), lost = lost_](nb::handle) {

@@ -8,6 +8,7 @@
 #include "bind/interop.h"
 #include "bind/objects.h"
 #include "core/ops/elementwise/scalar.h"
+#include "core/program/loop.h"
 #include "core/program/replay.h"
 
 namespace nb = nanobind;
@@ -46,6 +47,23 @@ void Variant::keep(Tracer& tracer, const CallArguments& arguments) {
             if (program.inputs[input].tensor.same(argument)) bound.emplace_back(static_cast<int>(input), i);
     }
     unbind();
+}
+
+void Variant::fold() {
+    std::vector<int> constants;
+    const std::vector<int> steps = clew::fold(program, constants);
+    if (steps.empty()) return;
+    for (Option& one : options) {
+        one.step = steps[static_cast<std::size_t>(one.step)];
+        one.attributes = program.vary_attributes(program.steps[static_cast<std::size_t>(one.step)]);
+    }
+    for (GivenFloat& one : floats)
+        for (std::size_t& constant : one.followed ? one.constants : (one.constants = {}))
+            constant = static_cast<std::size_t>(constants[constant]);
+    for (const auto& loop : program.loops) {
+        loop->body.coded = program.coded;
+        loop->body.fused = program.fused;
+    }
 }
 
 void Variant::weaken(const nb::object& died) {

@@ -57,6 +57,7 @@ struct Variant {
     void keep(Tracer& tracer, const CallArguments& arguments);
     // Modules, tensors and instances are not kept alive any more; `died` is called when one dies, and has to drop the
     // variant.
+    void fold();  // what repeats in its program: Note [Loops of programs]
     void weaken(const nanobind::object& died);
     // Whether the floats are such that the call goes this way.
     bool fits(const CallArguments& arguments) const;

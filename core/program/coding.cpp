@@ -8,6 +8,7 @@
 #include "core/program/code/coded_strips.h"
 #include "core/program/fused_product.h"
 #include "core/program/graph_gradient.h"
+#include "core/program/loop.h"
 #include "core/program/outcome.h"
 #include "core/program/plan.h"
 #include "core/program/slice.h"
@@ -217,6 +218,7 @@ std::vector<std::string> code_of(const Program& program) {
     if (program.outcome)
         for (const auto& gradient : {program.outcome->gradient, program.outcome->from_head})
             if (gradient) std::ranges::move(gradient->code(), std::back_inserter(lines));
+    for (const auto& loop : program.loops) std::ranges::move(code_of(loop->body), std::back_inserter(lines));
     return lines;
 }
 
@@ -232,9 +234,7 @@ void Plan::advance_code() {
                 return;
             }
             if (operand.base == Located::kArena) return point_into_arena(pointer, operand.offset);
-            Base& base = bases[static_cast<std::size_t>(operand.base)];
-            *pointer = base.address + operand.offset;
-            base.places.push_back({pointer, operand.offset});
+            bases[static_cast<std::size_t>(operand.base)].point(pointer, operand.offset);
         };
     });
     if (codes->is_settled()) located = {};

@@ -96,9 +96,22 @@ struct Outcome {
     void order_nodes();                          // by age, as the engine takes them; what edges lead to comes first
     void defer();                                // what can wait
     int find_root() const;                       // -1: none
+    template <class Work>
+    void for_each_register(const Work& work);
     std::vector<int> registers() const;          // that have to be there at the end
     std::vector<int> given_registers() const;    // of these, those of results
 };
+
+template <class Work>
+void Outcome::for_each_register(const Work& work) {
+    const auto visit = [&](int& reg) {
+        if (reg >= 0) work(reg);
+    };
+    for (ResultOutline& result : results) visit(result.reg);
+    for (NodeOutline& node : nodes)
+        for (SlotOutline& slot : node.slots) node.released ? void(slot.reg = -1) : visit(slot.reg);
+    for (SlotOutline& slot : slots_below) visit(slot.reg);
+}
 
 // As outlined, released or yet to be filled; without edges, and with the number that comes next.
 NodeRef make_node(const NodeOutline& outline);

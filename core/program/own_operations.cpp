@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/kernels/memory/copy.h"
+#include "core/program/loop.h"
 
 namespace clew {
 namespace {
@@ -29,6 +30,13 @@ const OpDef alias_op = program_op("alias", [](OpCall& call) {
     check_inside_storage("alias", *attributes.layout, at / of(attributes.dtype), attributes.dtype, *from->storage);
     call.outputs[0] = alias(from, LayoutRef(attributes.layout), at / of(attributes.dtype));
     call.outputs[0]->dtype = attributes.dtype;
+});
+
+const OpDef loop_op = program_op("loop", [](OpCall& call) {
+    LoopAttrs attributes;
+    std::memcpy(&attributes, call.attributes, sizeof attributes);
+    call.outputs[0] = empty({attributes.loop->bytes}, DType::UInt8);
+    attributes.loop->run(call.inputs, call.outputs[0]);
 });
 
 const OpDef mark_dirty_op = unregistered("mark_dirty", nullptr);

@@ -59,6 +59,10 @@ struct Plan {
             address = to;
             for (const Place& place : places) *place.pointer = to + place.offset;
         }
+        void point(char** pointer, std::int64_t offset) {
+            *pointer = address + offset;
+            places.push_back({pointer, offset});
+        }
     };
 
     std::shared_ptr<const kernels::FlatLoops> loops;  // of the calls
@@ -211,6 +215,10 @@ private:
     bool runs_as_it_is(std::size_t step) const;
     std::size_t memories() const { return program_.memories.size() + temporaries_.size(); }
     bool is_planned(int memory) const;
+    const Pinned* pinned_at(std::size_t memory) const {  // null: it may lie anywhere
+        const int index = memory < pinned_.size() && planned_[memory] ? pinned_[memory] : -1;
+        return index < 0 ? nullptr : &program_.pinned[static_cast<std::size_t>(index)];
+    }
     bool is_input(int memory) const {
         const auto index = static_cast<std::size_t>(memory);
         return index < program_.memories.size() && program_.memories[index].input >= 0;
@@ -255,6 +263,7 @@ private:
 
     const Program& program_;
     const Slice& slice_;
+    std::vector<int> pinned_;       // of each memory, if there are any: of Program::pinned; -1: none
     std::vector<char> varying_;     // of each register: a constant that is set anew for each run
     std::vector<char*> addresses_;  // of memories in this replay
     std::shared_ptr<kernels::FlatLoops> loops_ = std::make_shared<kernels::FlatLoops>();

@@ -76,6 +76,7 @@ void Planner::lay_out(Plan& plan) {
     if (constants.bytes()) plan.constants = Storage::make(constants.bytes());
 
     const auto base = [&](std::size_t memory) {
+        if (const Pinned* const pinned = pinned_at(memory)) memory = static_cast<std::size_t>(pinned->into);
         int& index = plan.base_of[memory];
         if (index < 0) {
             index = static_cast<int>(plan.bases.size());
@@ -84,6 +85,7 @@ void Planner::lay_out(Plan& plan) {
     };
     for (const auto* list : {&plan.taken, &plan.renewed})
         for (const Plan::Taken& one : *list) base(static_cast<std::size_t>(one.memory));
+    for (const Pinned& one : program_.pinned) base(static_cast<std::size_t>(one.into));
     [[maybe_unused]] const DispatchFrame frame;
     for (Noted& noted : noted_)
         for (Call& call : noted.calls) {
@@ -97,7 +99,7 @@ void Planner::lay_out(Plan& plan) {
                 else if (at.base == Plan::Located::kArena)
                     plan.point_into_arena(one.pointer, at.offset);
                 else
-                    plan.bases[static_cast<std::size_t>(at.base)].places.push_back({one.pointer, at.offset});
+                    plan.bases[static_cast<std::size_t>(at.base)].point(one.pointer, at.offset);
             }
             if (call.constant) call.call->run();
         }
@@ -109,6 +111,8 @@ Plan::Located::Operand Planner::locate(Plan& plan, const Reference& one) {
     const std::int64_t before = temporary ? temporaries_[memory - program_.memories.size()].before : 0;
     const std::int64_t offset = places_[memory] + one.offset + before;
     // Constants of the program stay where they are.
+    if (const Pinned* const pinned = pinned_at(memory))
+        return {plan.base_of[static_cast<std::size_t>(pinned->into)], pinned->place + one.offset, nullptr};
     if (places_[memory] == kNoPlace)
         return {constant_[memory] ? Plan::Located::kFixed : plan.base_of[memory], one.offset, *one.pointer};
     if (constant_[memory]) return {Plan::Located::kFixed, 0, plan.constants->data + offset};
@@ -216,6 +220,12 @@ void Planner::look(Plan& plan) {
             parts[memory] = Storage::wrap(begin, program_.memories[memory].bytes, nullptr, nullptr);
             if (begin == nullptr) plan.point_into_arena(&parts[memory]->data, places_[memory]);
         }
+        if (const Pinned* const pinned = pinned_at(memory); pinned && !parts[memory]) {
+            Plan::Base& into =
+                plan.bases[static_cast<std::size_t>(plan.base_of[static_cast<std::size_t>(pinned->into)])];
+            parts[memory] = Storage::wrap(nullptr, program_.memories[memory].bytes, nullptr, nullptr);
+            into.point(&parts[memory]->data, pinned->place);
+        }
         if (parts[memory]) plan.registers[i] = look_at(reg, parts[memory], 0);
     }
     // The tensor of a new gradient is made only if the one before can't be used.
@@ -257,7 +267,7 @@ void Planner::find_taken(Plan& plan) const {
         if (step.inputs[0] >= 0) sets_gradient[program_.of(step.inputs[0]).memory] = &step;
     }
     for (std::size_t i = 0; i < program_.memories.size(); ++i) {
-        if (!planned_[i] || !wanted_[i]) continue;
+        if (!planned_[i] || !wanted_[i] || pinned_at(i)) continue;
         Plan::Taken taken{static_cast<int>(i)};
         if (const auto found = sets_gradient.find(taken.memory); found != sets_gradient.end()) {
             taken.leaf = found->second->index;

@@ -57,6 +57,9 @@ Planner::Planner(const Program& program, const Slice& slice)
     };
     for (const std::size_t constant : program.varying) varies(constant);
     for (const NumberUse& use : program.number_uses) varies(use.constant);
+    if (!program.pinned.empty()) pinned_.assign(program.memories.size(), -1);
+    for (std::size_t i = 0; i < program.pinned.size(); ++i)
+        pinned_[static_cast<std::size_t>(program.pinned[i].memory)] = static_cast<int>(i);
 }
 
 const Step& Planner::step_at(std::size_t run) const {

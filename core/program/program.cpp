@@ -10,10 +10,13 @@
 #include "core/autograd/saved.h"
 #include "core/program/graph_gradient.h"
 #include "core/program/kept.h"
+#include "core/program/loop.h"
 #include "core/program/outcome.h"
 #include "core/program/slice.h"
 
 namespace clew {
+
+Program::Program() = default;
 
 // Inputs may keep other programs alive, and these their inputs, and so on: they go one by one.
 Program::~Program() {
@@ -126,6 +129,10 @@ std::int64_t bytes_of(const Program& program) {
     if (program.outcome)
         for (const auto& gradient : {program.outcome->gradient, program.outcome->from_head})
             if (gradient) sum += gradient->bytes();
+    for (const auto& loop : program.loops) {
+        table(loop->grounds), table(loop->begins), table(loop->reaches);
+        sum += static_cast<std::int64_t>(sizeof(Loop)) + bytes_of(loop->body);
+    }
     return sum + program.slabs->bytes();
 }
 

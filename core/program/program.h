@@ -148,6 +148,7 @@ struct GradWitness {
     bool present;
 };
 
+struct Loop;
 struct Slice;
 struct Outcome;
 void retain(const Outcome* outcome);
@@ -212,6 +213,13 @@ private:
     std::unique_ptr<Known> known_;
 };
 
+// Memory that a step makes, kept at a place in that of an input.
+struct Pinned {
+    int memory, into;
+    std::int64_t place;  // in bytes
+    int reg;             // the first on it
+};
+
 struct Program : Recorded {
     bool finished = false;
     bool loaded = false;       // from a file
@@ -221,7 +229,7 @@ struct Program : Recorded {
     std::uint64_t deaths = 0;  // of nodes and tensors, for who remembers which live
     void* self = nullptr;      // weak: the object that Python has
 
-    Program() = default;
+    Program();
     ~Program();
     Program(const Program&) = delete;
     Program& operator=(const Program&) = delete;
@@ -229,8 +237,12 @@ struct Program : Recorded {
     const KeptRegister& of(int reg) const { return registers[static_cast<std::size_t>(reg)]; }
     const Memory& memory_of(int reg) const { return memories[static_cast<std::size_t>(of(reg).memory)]; }
     bool writes(int step, int reg) const;  // whether the step may reach bytes of the register
+    std::size_t recorded_steps() const { return recorded ? recorded : steps.size(); }
     bool decides(const Step& read) const;  // whether the run stops there if the value is another one
 
+    std::size_t recorded = 0;                    // steps that there were before loops were folded; 0: none was
+    std::vector<std::unique_ptr<Loop>> loops;    // Note [Loops of programs]
+    std::vector<Pinned> pinned;                  // of the body of a loop
     std::vector<std::unique_ptr<Slice>> slices;  // made when asked for
     Ref<Outcome> outcome;                        // of a compiled call: Note [Outcome]
 };

@@ -42,6 +42,7 @@ public:
         }
         note_wanted(state_);
         state_.plan ? follow(*state_.plan, true) : run_all();
+        put_pinned();
         return commit(state_);
     }
     // What each step makes, where all that is written are copies.
@@ -106,6 +107,16 @@ private:
         load_inputs(state_);
     }
     Tensor value_of(int reg) const { return reg < 0 ? Tensor() : state_.regs[static_cast<std::size_t>(reg)]; }
+    // What steps have made as they are; calls write it there.
+    void put_pinned() {
+        for (const Pinned& one : program_.pinned) {
+            const Tensor& made = state_.regs[static_cast<std::size_t>(one.reg)];
+            char* const to = state_.grounds[static_cast<std::size_t>(one.into)].address() + one.place;
+            if (made && made->storage->data != to)
+                std::memcpy(to, made->storage->data,
+                            static_cast<std::size_t>(program_.memories[static_cast<std::size_t>(one.memory)].bytes));
+        }
+    }
     // That reaches the memory of a register, which `maker` made, or which was there before (null).
     int last_write(int reg, int maker) const {
         const auto& writers = program_.memory_of(reg).writers;

@@ -50,6 +50,7 @@ void note_wanted(ReplayState& state) {
             want_gradient(program.steps[static_cast<std::size_t>(index)], program, wanted);
     if (program.outcome)
         for (const int reg : program.outcome->registers()) wanted[static_cast<std::size_t>(reg)] = 1;
+    for (const Pinned& one : program.pinned) wanted[static_cast<std::size_t>(one.reg)] = 1;
     slice.deaths = program.deaths;
 }
 

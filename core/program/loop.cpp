@@ -1,0 +1,117 @@
+#include "core/program/loop.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "core/kernels/capture.h"
+#include "core/program/plan.h"
+#include "core/program/replay.h"
+#include "core/program/slice.h"
+
+namespace clew {
+namespace {
+
+// All turns, by pointers to the inputs of the step and to the loop's own memory.
+class LoopCall final : public kernels::KernelCall {
+public:
+    LoopCall(Loop& loop, Tensors inputs, const Tensor& own) : loop_(loop), own_(own->storage->data) {
+        for (const Tensor& input : inputs) inputs_.push_back(static_cast<char*>(input.data()));
+    }
+    void run() const override { loop_.run_calls(inputs_.data(), own_); }
+    kernels::Operands operands() override {
+        kernels::Operands list;
+        list.push_back({&own_, 0, loop_.bytes, true});
+        for (std::size_t i = 0; i < inputs_.size(); ++i) {
+            const Loop::Reach& reach = loop_.reaches[i];
+            list.push_back({&inputs_[i], reach.below, reach.above, false});
+            if (reach.written) list.push_back({&inputs_[i], reach.below, reach.above, true});
+        }
+        return list;
+    }
+    std::size_t bytes() const override { return sizeof(*this) + inputs_.capacity() * sizeof(char*); }
+    std::int64_t work() const override { return 0; }
+
+private:
+    Loop& loop_;
+    char* own_;
+    std::vector<char*> inputs_;
+};
+
+// Whatever captures the step has nothing to do with what the body does.
+class Uncaptured {
+public:
+    Uncaptured() : capture_(kernels::capture_under_way), mode_(kernel_mode) { set_kernel_mode(KernelMode::Run); }
+    ~Uncaptured() {
+        kernels::capture_under_way = capture_;
+        set_kernel_mode(mode_);
+    }
+    Uncaptured(const Uncaptured&) = delete;
+    Uncaptured& operator=(const Uncaptured&) = delete;
+
+private:
+    kernels::Capture* const capture_;
+    const KernelMode mode_;
+};
+
+}  // namespace
+
+void Loop::Reach::add(std::int64_t begin, std::int64_t end) {
+    below = std::max(below, -begin);
+    above = std::max(above, end);
+}
+
+void Loop::run(Tensors inputs, const Tensor& own) {
+    {
+        const Uncaptured apart;
+        for (const Begin& one : begins)
+            std::memcpy(own->storage->data + one.to,
+                        static_cast<char*>(inputs[static_cast<std::size_t>(one.input)].data()) + one.from,
+                        static_cast<std::size_t>(one.bytes));
+        for (int turn = 0; turn < turns; ++turn) run_steps(turn, inputs, own);
+    }
+    if (kernel_mode != KernelMode::Capture) return;
+    if (is_bare())
+        kernels::capture_under_way->calls.push_back(std::make_unique<LoopCall>(*this, inputs, own));
+    else
+        note_uncaptured();
+}
+
+void Loop::run_steps(int turn, Tensors inputs, const Tensor& own) {
+    std::vector<InputPlace> of_memory(body.memories.size()), places;
+    for (const Ground& one : grounds) {
+        const Tensor& in = one.input == kOwn ? own : inputs[static_cast<std::size_t>(one.input)];
+        of_memory[static_cast<std::size_t>(one.memory)] = {in->storage.get(),
+                                                           byte_offset(in) + one.start + turn * one.stride};
+    }
+    for (Input& input : body.inputs) {
+        const KeptRegister& reg = body.of(input.reg);
+        InputPlace place = of_memory[static_cast<std::size_t>(reg.memory)];
+        input.tensor = look_at(reg, StorageRef(place.storage), place.offset);
+        place.offset += reg.offset;
+        places.push_back(place);
+    }
+    replay_at(body, places);
+    for (Input& input : body.inputs) input.tensor = Tensor();
+}
+
+bool Loop::is_bare() {
+    const Slice& slice = slice_of(body, -1);
+    return slice.plan && slice.plan->bare;
+}
+
+void Loop::run_calls(char* const* inputs, char* own) {
+    Plan& plan = *slice_of(body, -1).plan;
+    StorageRef arena;
+    if (plan.arena_bytes && !plan.kept_arena) plan.put_arena(arena = plan.new_arena());
+    for (const Begin& one : begins)
+        std::memcpy(own + one.to, inputs[one.input] + one.from, static_cast<std::size_t>(one.bytes));
+    for (int turn = 0; turn < turns; ++turn) {
+        for (const Ground& one : grounds)
+            plan.move(one.memory, (one.input == kOwn ? own : inputs[one.input]) + one.start + turn * one.stride);
+        if (plan.codes) plan.advance_code();
+        for (const Planned& one : plan.order) one.call->run();
+    }
+}
+
+}  // namespace clew

@@ -1,0 +1,67 @@
+// Loops of a program, each one step of it.
+//
+// Note [Loops of programs]
+// A call that does the same a thousand times is recorded as many thousand steps. Once it has ended, turns that repeat
+// are folded: one of them becomes a program of its own, the body, and all of them one step of the program, which runs
+// the body once for each turn. So what is kept, the plan and the time to make it are those of one turn.
+//
+// What a turn reads is the same in each (a parameter), or what the turn made itself, or what one before it made, or
+// what a turn of another loop made: a backward goes through the turns of its forward from the last to the first. What
+// is needed outside its turn lies in the loop's own memory, in frames of one size, one for each turn and a few before
+// these for what the first ones find. So the address of everything that a turn touches is that of the turn before and
+// a constant: a body is a program on inputs that lie elsewhere in each turn, and memory that it makes itself.
+//
+// Turns at the beginning and at the end that differ stay steps, and so does all of a loop that the rules do not fit:
+// one that Python read a value in, that draws, that writes memory from before the call, or that leaves tensors behind
+// in each turn.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "core/program/program.h"
+
+namespace clew {
+
+struct Loop {
+    static constexpr int kOwn = -1;
+    // Where memory lies that the body reads or writes: from the address of an input of the step, or of the loop's own
+    // memory.
+    struct Ground {
+        int memory;  // of the body
+        int input;   // of the step, or kOwn
+        std::int64_t start, stride;
+        bool written;
+    };
+    // What a frame before the first turn holds: a copy.
+    struct Begin {
+        int input;
+        std::int64_t from, to, bytes;
+    };
+    // Which bytes of an input are touched, from its address on.
+    struct Reach {
+        std::int64_t below = 0, above = 0;
+        bool written = false;
+        void add(std::int64_t begin, std::int64_t end);
+    };
+
+    Program body{};
+    int turns = 0;
+    std::int64_t bytes = 0;  // of its own memory
+    std::vector<Ground> grounds{};
+    std::vector<Begin> begins{};
+    std::vector<Reach> reaches{};  // of each input of the step
+
+    void run(Tensors inputs, const Tensor& own);
+    // By the plan of the body, which is nothing but calls.
+    void run_calls(char* const* inputs, char* own);
+
+private:
+    void run_steps(int turn, Tensors inputs, const Tensor& own);
+    bool is_bare();
+};
+
+// Folds what repeats. Gives for each step that there was its place now, -1 if it is in a loop; empty if nothing was
+// folded. Constants that only loops used are gone: `constants` says where the others are, -1 if they are not.
+std::vector<int> fold(Program& program, std::vector<int>& constants);
+
+}  // namespace clew

@@ -1,0 +1,77 @@
+// Which steps of a program are turns of a loop: Note [Loops of programs].
+#pragma once
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "core/program/program.h"
+
+namespace clew {
+
+// What a step of a turn finds there where it looks for an operand.
+struct LoopMemory {
+    enum class Kind { None, Fixed, Own, Other } kind = Kind::None;
+    int memory = -1;  // Fixed: the same in each turn
+    // Own, Other: made by this step of a turn, as this output of it
+    int step = -1, output = -1;
+    int lag = 0;             // Own: so many turns before
+    int loop = -1;           // Other: of the loops that were found before,
+    int turn = 0, sign = 0;  // in which turn the operand of turn `at` was made, and how this goes on from turn to turn
+    int at = 0;
+};
+
+struct FoundLoop {
+    int begin = 0;  // a step
+    int period = 0, turns = 0;
+    int shown = 0;                       // the turn that becomes the body
+    std::vector<LoopMemory> operands{};  // of its steps, in the order of for_each_operand()
+    int end() const { return begin + period * turns; }
+    int turn_of(int step) const { return (step - begin) / period; }
+};
+
+// The registers of a step: what it reads, what it makes, what it writes; -1: none.
+template <class Work>
+void for_each_operand(const Step& step, const Work& work) {
+    for (const int reg : step.inputs) work(reg);
+    for (const int reg : step.outputs) work(reg);
+    for (const KeptWrite& written : step.writes) work(written.reg);
+}
+
+class LoopFinder {
+public:
+    explicit LoopFinder(const Program& program);
+    std::vector<FoundLoop> find();
+    // Registers that somebody has or sets as a .grad when the call has ended.
+    const std::vector<char>& wanted() const { return wanted_; }
+    static constexpr int kVaries = -2;  // a constant that is set anew for each run
+    int constant_of(int memory) const { return constant_of_[static_cast<std::size_t>(memory)]; }  // -1: it is none
+    // Which output of its step a memory is.
+    int output_of(int memory) const;
+    int loop_of_step(int step) const { return loop_of_[static_cast<std::size_t>(step)]; }  // -1: none
+
+private:
+    struct Repeat {
+        int begin, period, turns;
+    };
+    std::vector<Repeat> repeats() const;
+    bool accept(Repeat of);
+    bool may_be_folded(const Step& step) const;
+    std::optional<LoopMemory> what_is(int reg, int before, const Repeat& of, int turn) const;
+    bool fits(const LoopMemory& what, int reg, int shown, const Repeat& of, int turn) const;
+    bool repeats_in(const Repeat& of, const std::vector<LoopMemory>& operands, int turn, int shown) const;
+    bool may_write(const FoundLoop& loop) const;
+    bool has_one_name_each(const FoundLoop& loop) const;
+    bool may_leave(const FoundLoop& loop) const;
+    const KeptRegister& reg_at(int reg) const { return program_.of(reg); }
+    const Memory& memory_at(int memory) const { return program_.memories[static_cast<std::size_t>(memory)]; }
+    const Step& step_at(int step) const { return program_.steps[static_cast<std::size_t>(step)]; }
+
+    const Program& program_;
+    std::vector<char> wanted_;      // of each register
+    std::vector<int> constant_of_;  // of each memory: the first constant with the same bits
+    std::vector<int> last_access_;  // of each memory: a step
+    std::vector<int> loop_of_;      // of each step
+    std::vector<FoundLoop> found_;
+};
+
+}  // namespace clew
