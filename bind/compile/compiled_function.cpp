@@ -12,6 +12,7 @@
 #include "bind/site.h"
 #include "core/autograd/engine.h"
 #include "core/autograd/mode.h"
+#include "core/program/loop.h"
 
 namespace nb = nanobind;
 
@@ -92,7 +93,8 @@ std::int64_t CompiledFunction::bytes() const {
 nb::list CompiledFunction::describe() const {
     nb::list result;
     for (const auto& one : *variants_)
-        result.append(nb::make_tuple(one->program.recorded_steps(), one->state.size(), one->hits, one->misses,
+        result.append(nb::make_tuple(one->program.recorded_steps(), one->program.loops.size(),
+                                     steps_in_loops(one->program), one->state.size(), one->hits, one->misses,
                                      one->last_miss, one->times.eager, one->times.recording, one->times.planning,
                                      one->times.replay, one->told_arguments(), one->recorded_for));
     return result;
@@ -192,6 +194,10 @@ bool CompiledFunction::check(const CallArguments& arguments, PyObject* positiona
     const auto found = std::ranges::find_if(*variants_, fits);
     if (found == variants_->end()) return false;
     const std::shared_ptr<Variant> variant = *found;  // the replay may run Python, which may clear all
+    if (variant->program.recorded) {                  // what is compared is step by step: it is recorded anew
+        variants_->erase(found);
+        return false;
+    }
     Rehearsal replayed;
     if (!failure_of([&] { replayed = variant->rehearse(arguments); }).empty()) return false;
     --to_check;
@@ -233,7 +239,6 @@ nb::object CompiledFunction::record(const CallArguments& arguments, Path& path, 
 void CompiledFunction::keep(const std::shared_ptr<Variant>& variant) {
     variant->program.coded = coded;
     variant->program.fused = fused;
-    if (to_check == 0) variant->fold();  // a check compares step by step
     variants_->push_front(variant);
     variant->weaken(
         nb::cpp_function([list = std::weak_ptr(variants_), one = std::weak_ptr(variant), lost = lost_](nb::handle) {

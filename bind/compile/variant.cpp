@@ -148,6 +148,7 @@ nb::object Variant::replay(const CallArguments& arguments) {
     constexpr std::uint64_t kTimed = 16;
     if (hits >= kTimed) return run(arguments);
     const Stopwatch watch;
+    if (hits == 0) fold();
     slice_of(program, -1);
     if (times.planning == 0) times.planning = watch.nanoseconds();
     nb::object result = run(arguments);

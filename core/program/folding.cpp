@@ -90,20 +90,13 @@ private:
                 if (loop != static_cast<int>(by.loop) || turn != by.turn) keep_in_frame(program_.of(reg).memory);
             });
         }
-        for (std::size_t reg = 0; reg < program_.registers.size(); ++reg)
-            if (finder_.wanted()[reg]) keep_in_frame(program_.registers[reg].memory);
+        for (const int reg : finder_.all_wanted()) keep_in_frame(program_.of(reg).memory);
     }
 
     const Action* action_of(const Action* action) {
         const Action*& known = actions_[action];
         if (known) return known;
-        Action copy = *action;
-        if (!action->varies) return known = folded_.keep(std::move(copy));
-        Action& own = folded_.actions.emplace_back(std::move(copy));
-        char* const bytes = static_cast<char*>(folded_.slabs->take(own.attributes.size()));
-        std::ranges::copy(own.attributes, bytes);
-        own.attributes = {bytes, own.attributes.size()};
-        return known = &own;
+        return known = action->varies ? &folded_.keep_alone(*action) : folded_.keep(Action(*action));
     }
 
     int add_memory(std::int64_t bytes, int input, int made_by) {
@@ -120,13 +113,13 @@ private:
     int steps() const { return static_cast<int>(folded_.steps.size()); }
 
     Place place_of(int memory) {
-        if (in_loop(memory)) {
+        int& known = memories_[static_cast<std::size_t>(memory)];
+        if (known < 0 && in_loop(memory)) {
             const Maker by = maker_of(memory);
             const LoopFrames& frames = frames_[by.loop];
             return {folded_.registers[static_cast<std::size_t>(owns_[by.loop])].memory,
                     frames.frame_of(by.turn) + frames.place_of(by.step, by.output)};
         }
-        int& known = memories_[static_cast<std::size_t>(memory)];
         if (known < 0) {
             const Memory& old = old_memory(memory);
             known = add_memory(old.bytes, old.input, old.made_by < 0 ? -1 : steps());
@@ -147,8 +140,11 @@ private:
         return known = look(old, place_of(old.memory), any_on(old.memory));
     }
     int any_on(int memory) {
-        if (in_loop(memory)) return owns_[maker_of(memory).loop];
-        return first_register(memory);
+        int reg = new_memory(place_of(memory).memory).last;
+        if (reg < 0) return first_register(memory);
+        while (folded_.registers[static_cast<std::size_t>(reg)].before >= 0)
+            reg = folded_.registers[static_cast<std::size_t>(reg)].before;
+        return reg;
     }
     int look(const KeptRegister& like, Place at, int from) {
         const AliasAttrs attributes{like.layout.get(),
@@ -246,7 +242,7 @@ private:
         Step& step = folded_.steps.emplace_back(folded_.keep(std::move(action)), std::move(inputs.registers),
                                                 Numbers{owns_[index]});
         step.writes = std::move(writes);
-        copy_wanted(of);
+        copy_wanted(index);
     }
 
     void begin_frames(std::size_t index, Loop& loop, StepInputs& inputs) {
@@ -277,22 +273,17 @@ private:
     }
 
     // What somebody has when the call has ended is memory of its own.
-    void copy_wanted(const FoundLoop& of) {
-        for (int i = of.begin; i < of.end(); ++i)
-            for (const int made : program_.steps[static_cast<std::size_t>(i)].outputs) {
-                if (made < 0 || old_memory(program_.of(made).memory).made_by != i) continue;
-                const int memory = program_.of(made).memory;
-                for (int reg = old_memory(memory).last; reg >= 0; reg = program_.of(reg).before) {
-                    if (!finder_.wanted()[static_cast<std::size_t>(reg)]) continue;
-                    const KeptRegister& old = program_.of(reg);
-                    const int from = look(old, place_of(memory), any_on(memory));
-                    const int copy = add_memory(old_memory(memory).bytes, -1, steps());
-                    registers_[static_cast<std::size_t>(reg)] =
-                        add_register(old, old.layout, old.dtype, {copy, 0}, steps(), old.number);
-                    folded_.steps.emplace_back(folded_.keep(Action{.op = &load_op}), Numbers{from},
-                                               Numbers{registers_[static_cast<std::size_t>(reg)]});
-                }
-            }
+    void copy_wanted(std::size_t index) {
+        for (const int reg : finder_.all_wanted()) {
+            const KeptRegister& old = program_.of(reg);
+            if (!in_loop(old.memory) || maker_of(old.memory).loop != index) continue;
+            const int from = look(old, place_of(old.memory), any_on(old.memory));
+            const int copy = add_memory(old_memory(old.memory).bytes, -1, steps());
+            memories_[static_cast<std::size_t>(old.memory)] = copy;
+            const int made = add_register(old, old.layout, old.dtype, {copy, 0}, steps(), old.number);
+            registers_[static_cast<std::size_t>(reg)] = made;
+            folded_.steps.emplace_back(folded_.keep(Action{.op = &load_op}), Numbers{from}, Numbers{made});
+        }
     }
 
     void put_back(std::vector<int>& constants) {
@@ -337,8 +328,8 @@ private:
 
 std::vector<int> fold(Program& program, std::vector<int>& constants) {
     constexpr std::size_t kFewest = 500;  // steps
-    if (program.steps.size() < kFewest || !program.finished || !program.outcome || !program.nodes.empty() ||
-        !program.living.empty())
+    if (program.recorded || program.steps.size() < kFewest || !program.finished || !program.outcome ||
+        !program.nodes.empty() || !program.living.empty())
         return {};
     Folding folding(program);
     return folding.is_worth_it() ? folding.go(constants) : std::vector<int>();

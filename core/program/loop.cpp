@@ -61,6 +61,12 @@ void Loop::Reach::add(std::int64_t begin, std::int64_t end) {
     above = std::max(above, end);
 }
 
+std::size_t steps_in_loops(const Program& program) {
+    std::size_t sum = 0;
+    for (const auto& loop : program.loops) sum += static_cast<std::size_t>(loop->turns) * loop->body.steps.size();
+    return sum;
+}
+
 void Loop::run(Tensors inputs, const Tensor& own) {
     {
         const Uncaptured apart;
@@ -103,7 +109,10 @@ bool Loop::is_bare() {
 void Loop::run_calls(char* const* inputs, char* own) {
     Plan& plan = *slice_of(body, -1).plan;
     StorageRef arena;
-    if (plan.arena_bytes && !plan.kept_arena) plan.put_arena(arena = plan.new_arena());
+    if (plan.arena_bytes && !plan.kept_arena) {
+        plan.put_arena(arena = plan.new_arena());
+        if (plan.arena_bytes <= Plan::kKeptArena) plan.kept_arena = arena;
+    }
     for (const Begin& one : begins)
         std::memcpy(own + one.to, inputs[one.input] + one.from, static_cast<std::size_t>(one.bytes));
     for (int turn = 0; turn < turns; ++turn) {

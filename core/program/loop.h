@@ -64,4 +64,6 @@ private:
 // folded. Constants that only loops used are gone: `constants` says where the others are, -1 if they are not.
 std::vector<int> fold(Program& program, std::vector<int>& constants);
 
+std::size_t steps_in_loops(const Program& program);  // of all turns
+
 }  // namespace clew

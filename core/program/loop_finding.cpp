@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "core/program/outcome.h"
 #include "core/program/own_operations.h"
@@ -15,9 +17,9 @@ namespace {
 
 constexpr int kFewestSteps = 256;  // of all turns: fewer are not worth it
 constexpr int kFewestTurns = 4;
-constexpr int kBody = 64;      // steps of a body, at least: of few the pointers would take longer than the calls
-constexpr int kMostLag = 4;    // turns
-constexpr int kMostLeft = 16;  // memories that leave the call, of all turns
+constexpr int kBody = 64;    // steps of a body, at least: of few the pointers would take longer than the calls
+constexpr int kMostLag = 4;  // turns
+constexpr std::size_t kMostLeft = 16;  // memories that leave the call, of all turns
 
 }  // namespace
 
@@ -25,37 +27,38 @@ LoopFinder::LoopFinder(const Program& program)
     : program_(program),
       wanted_(program.registers.size()),
       constant_of_(program.memories.size(), -1),
-      last_access_(program.memories.size(), -1),
       loop_of_(program.steps.size(), -1) {
-    for (const int reg : program.outcome->registers()) wanted_[static_cast<std::size_t>(reg)] = 1;
-    for (std::size_t i = 0; i < program.steps.size(); ++i) {
-        const Step& step = program.steps[i];
-        for_each_operand(step, [&](int reg) {
-            if (reg >= 0) last_access_[static_cast<std::size_t>(reg_at(reg).memory)] = static_cast<int>(i);
-        });
-        if (step.action->kind == StepKind::Rebind && step.inputs[0] >= 0)
-            wanted_[static_cast<std::size_t>(step.inputs[0])] = 1;
-    }
-    std::vector<char> alone(program.constants.size());  // another one in each run
-    for (const std::size_t constant : program.varying) alone[constant] = 1;
-    for (const NumberUse& use : program.number_uses) alone[use.constant] = 1;
-    std::map<std::tuple<int, std::string, const Layout*>, int> known;
-    for (std::size_t i = 0; i < program.constants.size(); ++i) {
-        const auto& [reg, value] = program.constants[i];
-        const auto memory = static_cast<std::size_t>(reg_at(reg).memory);
-        int same = alone[i] ? kVaries : static_cast<int>(i);
-        const bool dense = value->layout->contiguous && value->storage->bytes <= 1024;
-        if (!alone[i] && dense) {
-            std::string bits(static_cast<const char*>(value.data()),
-                             static_cast<std::size_t>(value.numel()) * item_size(value.dtype()));
-            const bool number = reg_at(reg).number;
-            same = known
-                       .try_emplace({2 * static_cast<int>(value.dtype()) + number, std::move(bits),
-                                     number ? nullptr : value->layout.get()},
-                                    same)
-                       .first->second;
+    const auto want = [&](int reg) {
+        if (reg >= 0 && !std::exchange(wanted_[static_cast<std::size_t>(reg)], 1)) all_wanted_.push_back(reg);
+    };
+    for (const int reg : program.outcome->registers()) want(reg);
+    for (const Step& step : program.steps)
+        if (step.action->kind == StepKind::Rebind) want(step.inputs[0]);
+    note_constants();
+}
+
+void LoopFinder::note_constants() {
+    constexpr std::int64_t kMostBytes = 1024;
+    std::vector<char> alone(program_.constants.size());  // another one in each run
+    for (const std::size_t constant : program_.varying) alone[constant] = 1;
+    for (const NumberUse& use : program_.number_uses) alone[use.constant] = 1;
+    std::map<std::pair<std::uint64_t, int>, int> numbers;
+    std::map<std::tuple<std::string, int, const Layout*>, int> others;
+    for (std::size_t i = 0; i < program_.constants.size(); ++i) {
+        const auto& [reg, value] = program_.constants[i];
+        const int kind = 2 * static_cast<int>(value.dtype()) + reg_at(reg).number;
+        const auto bytes = static_cast<std::size_t>(value.numel()) * item_size(value.dtype());
+        const int here = static_cast<int>(i);
+        int same = alone[i] ? kVaries : here;
+        if (!alone[i] && reg_at(reg).number && bytes <= sizeof(std::uint64_t)) {
+            std::uint64_t bits = 0;
+            std::memcpy(&bits, value.data(), bytes);
+            same = numbers.try_emplace({bits, kind}, here).first->second;
+        } else if (!alone[i] && value->layout->contiguous && value->storage->bytes <= kMostBytes) {
+            std::string bits(static_cast<const char*>(value.data()), bytes);
+            same = others.try_emplace({std::move(bits), kind, value->layout.get()}, here).first->second;
         }
-        constant_of_[memory] = same;
+        constant_of_[static_cast<std::size_t>(reg_at(reg).memory)] = same;
     }
 }
 
@@ -83,15 +86,12 @@ std::vector<FoundLoop> LoopFinder::find() {
 std::vector<LoopFinder::Repeat> LoopFinder::repeats() const {
     constexpr int kMostTried = 64;  // periods
     const int size = static_cast<int>(program_.steps.size());
-    std::vector<const Action*> actions;
-    for (const Step& step : program_.steps) actions.push_back(step.action);
+    std::vector<int> actions, next(program_.steps.size()), first(program_.actions.size(), size);
+    actions.reserve(program_.steps.size());
+    for (const Step& step : program_.steps) actions.push_back(step.action->number);
     const auto action = [&](int i) { return actions[static_cast<std::size_t>(i)]; };
-    std::vector<int> next(actions.size(), size);  // step with the same action
-    std::unordered_map<const Action*, int> first;
-    for (int i = size; i-- > 0;) {
-        const auto [known, fresh] = first.try_emplace(action(i), i);
-        if (!fresh) next[static_cast<std::size_t>(i)] = std::exchange(known->second, i);
-    }
+    for (int i = size; i-- > 0;)  // the next step with the same action
+        next[static_cast<std::size_t>(i)] = std::exchange(first[static_cast<std::size_t>(action(i))], i);
     std::vector<Repeat> found;
     for (int i = 0; i + kFewestSteps <= size;) {
         int turns = 0, period = 0, tried = 0;
@@ -168,8 +168,13 @@ bool LoopFinder::fits(const LoopMemory& what, int reg, int shown, const Repeat& 
         return constant >= 0 ? constant == constant_of(what.memory)
                              : now.memory == what.memory && made < of.begin + turn * of.period;
     }
-    if (made < 0 || output_of(now.memory) != what.output) return false;
-    const auto is_of = [&](int begin, int period, int at) { return made == begin + at * period + what.step; };
+    const auto is_of = [&](int begin, int period, int at) {
+        if (made != begin + at * period + what.step) return false;
+        const Numbers& outputs = step_at(made).outputs;
+        return static_cast<std::size_t>(what.output) < outputs.size() &&
+               outputs[static_cast<std::size_t>(what.output)] >= 0 &&
+               reg_at(outputs[static_cast<std::size_t>(what.output)]).memory == now.memory;
+    };
     if (what.kind == Kind::Own) return turn >= what.lag && is_of(of.begin, of.period, turn - what.lag);
     const FoundLoop& other = found_[static_cast<std::size_t>(what.loop)];
     const int at = what.turn + what.sign * (turn - what.at);
@@ -177,21 +182,18 @@ bool LoopFinder::fits(const LoopMemory& what, int reg, int shown, const Repeat& 
 }
 
 bool LoopFinder::repeats_in(const Repeat& of, const std::vector<LoopMemory>& operands, int turn, int shown) const {
-    std::size_t next = 0;
+    const LoopMemory* what = operands.data();
+    const auto same = [&](const auto& now, const auto& then, const auto& register_of) {
+        if (now.size() != then.size()) return false;
+        for (std::size_t k = 0; k < now.size(); ++k)
+            if (!fits(*what++, register_of(now[k]), register_of(then[k]), of, turn)) return false;
+        return true;
+    };
     for (int i = 0; i < of.period; ++i) {
         const Step &now = step_at(of.begin + turn * of.period + i), &then = step_at(of.begin + shown * of.period + i);
-        if (now.inputs.size() != then.inputs.size() || now.outputs.size() != then.outputs.size() ||
-            now.writes.size() != then.writes.size())
+        if (!same(now.inputs, then.inputs, std::identity()) || !same(now.outputs, then.outputs, std::identity()) ||
+            !same(now.writes, then.writes, std::mem_fn(&KeptWrite::reg)))
             return false;
-        std::vector<int> was;
-        for_each_operand(then, [&](int reg) { was.push_back(reg); });
-        std::size_t k = 0;
-        bool same = true;
-        for_each_operand(now, [&](int reg) {
-            same = same && fits(operands[next], reg, was[k++], of, turn);
-            ++next;
-        });
-        if (!same) return false;
     }
     return true;
 }
@@ -252,7 +254,7 @@ bool LoopFinder::may_write(const FoundLoop& loop) const {
             for (int turn = 0; turn < what.lag; ++turn) {
                 const Step& in = step_at(loop.begin + turn * loop.period + i);
                 const int memory = reg_at(in.writes[k].reg).memory;
-                if (last_access_[static_cast<std::size_t>(memory)] >= loop.end()) return false;
+                if (is_met_from(loop.end(), memory)) return false;
                 for (int reg = memory_at(memory).last; reg >= 0; reg = reg_at(reg).before)
                     if (wanted_[static_cast<std::size_t>(reg)]) return false;
             }
@@ -277,23 +279,28 @@ bool LoopFinder::has_one_name_each(const FoundLoop& loop) const {
     });
 }
 
+bool LoopFinder::is_met_from(int step, int memory) const {
+    for (int i = step; i < static_cast<int>(program_.steps.size()); ++i) {
+        bool met = false;
+        for_each_operand(step_at(i), [&](int reg) { met = met || (reg >= 0 && reg_at(reg).memory == memory); });
+        if (met) return true;
+    }
+    return false;
+}
+
 // Few memories that somebody has in the end, each by one tensor that is all of it.
 bool LoopFinder::may_leave(const FoundLoop& loop) const {
-    int left = 0;
-    for (int i = loop.begin; i < loop.end(); ++i)
-        for (const int made : step_at(i).outputs) {
-            if (made < 0 || memory_at(reg_at(made).memory).made_by != i) continue;
-            const Memory& memory = memory_at(reg_at(made).memory);
-            int wanted = 0;
-            for (int reg = memory.last; reg >= 0; reg = reg_at(reg).before) {
-                if (!wanted_[static_cast<std::size_t>(reg)]) continue;
-                ++wanted;
-                const Bytes bytes = reg_at(reg).bytes();
-                if (bytes.begin != 0 || bytes.end != memory.bytes || reg_at(reg).offset != 0) return false;
-            }
-            if (wanted > 1 || (left += wanted) > kMostLeft) return false;
-            if (wanted && !memory.writers.empty() && memory.writers.back() >= loop.end()) return false;
-        }
+    std::vector<int> left;
+    for (const int reg : all_wanted_) {
+        const int made_by = memory_at(reg_at(reg).memory).made_by;
+        if (made_by < loop.begin || made_by >= loop.end()) continue;
+        const Memory& memory = memory_at(reg_at(reg).memory);
+        const Bytes bytes = reg_at(reg).bytes();
+        if (reg_at(reg).offset != 0 || bytes.begin != 0 || bytes.end != memory.bytes) return false;
+        if (std::ranges::find(left, reg_at(reg).memory) != left.end() || left.size() == kMostLeft) return false;
+        if (!memory.writers.empty() && memory.writers.back() >= loop.end()) return false;
+        left.push_back(reg_at(reg).memory);
+    }
     return true;
 }
 

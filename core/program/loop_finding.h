@@ -1,7 +1,6 @@
 // Which steps of a program are turns of a loop: Note [Loops of programs].
 #pragma once
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "core/program/program.h"
@@ -42,14 +41,15 @@ public:
     explicit LoopFinder(const Program& program);
     std::vector<FoundLoop> find();
     // Registers that somebody has or sets as a .grad when the call has ended.
-    const std::vector<char>& wanted() const { return wanted_; }
+    const std::vector<int>& all_wanted() const { return all_wanted_; }
     static constexpr int kVaries = -2;  // a constant that is set anew for each run
     int constant_of(int memory) const { return constant_of_[static_cast<std::size_t>(memory)]; }  // -1: it is none
-    // Which output of its step a memory is.
+    // Which output of its step a memory is; -1: none.
     int output_of(int memory) const;
     int loop_of_step(int step) const { return loop_of_[static_cast<std::size_t>(step)]; }  // -1: none
 
 private:
+    void note_constants();
     struct Repeat {
         int begin, period, turns;
     };
@@ -61,15 +61,16 @@ private:
     bool repeats_in(const Repeat& of, const std::vector<LoopMemory>& operands, int turn, int shown) const;
     bool may_write(const FoundLoop& loop) const;
     bool has_one_name_each(const FoundLoop& loop) const;
+    bool is_met_from(int step, int memory) const;
     bool may_leave(const FoundLoop& loop) const;
     const KeptRegister& reg_at(int reg) const { return program_.of(reg); }
     const Memory& memory_at(int memory) const { return program_.memories[static_cast<std::size_t>(memory)]; }
     const Step& step_at(int step) const { return program_.steps[static_cast<std::size_t>(step)]; }
 
     const Program& program_;
-    std::vector<char> wanted_;      // of each register
+    std::vector<char> wanted_;  // of each register
+    std::vector<int> all_wanted_;
     std::vector<int> constant_of_;  // of each memory: the first constant with the same bits
-    std::vector<int> last_access_;  // of each memory: a step
     std::vector<int> loop_of_;      // of each step
     std::vector<FoundLoop> found_;
 };

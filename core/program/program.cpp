@@ -97,18 +97,24 @@ const Action* Recorded::keep(Action&& action) {
     auto& known = known_->actions[place % kKnown];
     for (const Action* const one : known)
         if (one && does_the_same(*one, action)) return one;
-    action.attributes = keep_bytes(action.attributes);
     std::move_backward(known, known + kOfOne - 1, known + kOfOne);
-    return known[0] = &actions.emplace_back(std::move(action));
+    return known[0] = &add(std::move(action));
+}
+
+Action& Recorded::add(Action&& action) {
+    action.attributes = keep_bytes(action.attributes);
+    action.number = static_cast<int>(actions.size());
+    return actions.emplace_back(std::move(action));
+}
+
+Action& Recorded::keep_alone(const Action& action) {
+    Action& own = add(Action(action));
+    own.varies = true;
+    return own;
 }
 
 void* Recorded::vary_attributes(Step& step) {
-    if (!step.action->varies) {
-        Action& own = actions.emplace_back(*step.action);
-        own.attributes = keep_bytes(own.attributes);
-        own.varies = true;
-        step.action = &own;
-    }
+    if (!step.action->varies) step.action = &keep_alone(*step.action);
     return const_cast<char*>(step.action->attributes.data());
 }
 

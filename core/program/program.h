@@ -81,6 +81,7 @@ struct Action {
     Generator* generator = nullptr;
     Handle code{};  // the user's line
     std::int32_t instruction = -1;
+    int number = -1;  // of Recorded::actions
     Form form = Form::Functional;
     StepKind kind = StepKind::Run;
     Read read = Read::Other;
@@ -202,6 +203,7 @@ struct Recorded {
     // Of steps that do the same at the same line, the action and its attributes are kept once.
     const Action* keep(Action&& action);
     void* vary_attributes(Step& step);  // for who changes them between runs: they are nobody else's from now on
+    Action& keep_alone(const Action& action);  // for one step
     void forget_known() { known_.reset(); }
 
 private:
@@ -210,6 +212,7 @@ private:
         const Action* actions[kKnown][kOfOne] = {};  // by line and operation; the latest first
     };
     std::span<const char> keep_bytes(std::span<const char> bytes);
+    Action& add(Action&& action);
     std::unique_ptr<Known> known_;
 };
 

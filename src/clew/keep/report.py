@@ -17,6 +17,9 @@ class _Variant:
     """One recorded call; times in nanoseconds."""
 
     steps: int
+    loops: int
+    in_loops: int
+    """Of the steps, those of all turns."""
     witnesses: int
     hits: int
     misses: int
@@ -33,7 +36,10 @@ class _Variant:
     """What it read that another variant of the kind had read otherwise."""
 
     def lines(self) -> list[str]:
-        read = f"{counted(self.steps, 'step')}, {counted(self.witnesses, 'witness')} of Python"
+        steps = counted(self.steps, "step")
+        if self.loops:
+            steps += f" ({self.in_loops:,} of them turns of {counted(self.loops, 'loop')})"
+        read = f"{steps}, {counted(self.witnesses, 'witness')} of Python"
         counts = _counts(self.hits, self.misses)
         took = f"recorded in {_time(self.recording)}, planned in {_time(self.planning)}"
         lines = [f"  variant: {read}; {counts}", f"    for the arguments {self.given}"]
