@@ -20,17 +20,24 @@ void LoopBody::make() {
     std::size_t next = 0;
     for (int i = 0; i < of().period; ++i) {
         const Step& step = program_.steps[static_cast<std::size_t>(of().begin + of().shown * of().period + i)];
+        if (of().moves[static_cast<std::size_t>(i)]) {  // who reads the view is told where it looks
+            next += step.inputs.size() + step.outputs.size();
+            places_.push_back(-1);
+            continue;
+        }
+        const int now = static_cast<int>(body.steps.size());
+        places_.push_back(now);
         const Action*& action = actions_[step.action];
         if (action == nullptr) action = body.keep(Action(*step.action));
         Numbers inputs, outputs;
         Few<KeptWrite, 1> writes;
         for (const int reg : step.inputs) inputs.push_back(input_register(of().operands[next++], reg));
-        for (const int reg : step.outputs) outputs.push_back(output_register(of().operands[next++], reg, i));
+        for (const int reg : step.outputs) outputs.push_back(output_register(of().operands[next++], reg));
         for (const KeptWrite& written : step.writes) {
             const LoopMemory& what = of().operands[next++];
             writes.push_back({input_register(what, written.reg), 0, -1});
             const int memory = body.of(writes.back().reg).memory;
-            body.memories[static_cast<std::size_t>(memory)].writers.push_back(i);
+            body.memories[static_cast<std::size_t>(memory)].writers.push_back(now);
             for (Loop::Ground& ground : loop_.grounds) {
                 if (ground.memory != memory) continue;
                 ground.written = true;
@@ -52,10 +59,10 @@ int LoopBody::new_memory(std::int64_t bytes, int made_by) {
 
 // The body's memory; `memory` is the program's in the turn that is shown. What the turn makes is there already.
 int LoopBody::memory_of(const LoopMemory& what, int memory) {
-    Key key{static_cast<int>(what.kind), what.memory, 0};
-    if (what.kind == Kind::Own)
-        key = {static_cast<int>(what.kind), what.lag ? -1 : what.step, what.lag ? 0 : what.output};
-    if (what.kind == Kind::Other) key = {static_cast<int>(what.kind), what.loop, what.sign};
+    const auto kind = static_cast<std::int64_t>(what.kind);
+    Key key{kind, what.memory, what.shift};
+    if (what.kind == Kind::Own) key = {kind, what.lag ? -1 : what.step, what.lag ? 0 : what.output};
+    if (what.kind == Kind::Other) key = {kind, what.loop, what.sign};
     const auto [known, fresh] = memories_.try_emplace(key, -1);
     if (!fresh) return known->second;
     const std::int64_t bytes = program_.memories[static_cast<std::size_t>(memory)].bytes;
@@ -64,7 +71,7 @@ int LoopBody::memory_of(const LoopMemory& what, int memory) {
         known->second = new_memory(own.bytes(of().turns), -1);
         loop_.grounds.push_back({known->second, Loop::kOwn, own.frame_of(0), own.stride(), false});
     } else if (what.kind == Kind::Own) {
-        known->second = new_memory(bytes, what.step);
+        known->second = new_memory(bytes, places_[static_cast<std::size_t>(what.step)]);
     } else if (what.kind == Kind::Other) {
         const auto loop = static_cast<std::size_t>(what.loop);
         const int base = bases_[{what.loop, what.sign}] = what.turn - what.sign * what.at;
@@ -76,7 +83,7 @@ int LoopBody::memory_of(const LoopMemory& what, int memory) {
         known->second = new_memory(bytes, -1);
         if (finder_.constant_of(what.memory) >= 0) return known->second;
         const Inputs::At at = inputs_.of_memory(what.memory);
-        loop_.grounds.push_back({known->second, at.input, at.begin, 0, false});
+        loop_.grounds.push_back({known->second, at.input, at.begin - what.shift * of().shown, what.shift, false});
     }
     return known->second;
 }
@@ -129,13 +136,13 @@ int LoopBody::input_register(const LoopMemory& what, int reg) {
     return made;
 }
 
-int LoopBody::output_register(const LoopMemory& what, int reg, int step) {
+int LoopBody::output_register(const LoopMemory& what, int reg) {
     if (what.kind == Kind::None) return -1;
     const KeptRegister& like = program_.of(reg);
     const int memory = memory_of(what, like.memory);
     const std::int64_t offset = offset_of(what, like);
     const int known = find(memory, like, offset);
-    return known >= 0 && loop_.body.of(known).made_by >= 0 ? known : add_register(memory, like, offset, step);
+    return known >= 0 && loop_.body.of(known).made_by >= 0 ? known : add_register(memory, like, offset, places_.back());
 }
 
 // Where what is read outside of the turn is to lie; and which bytes of each input the turns touch.
@@ -144,8 +151,9 @@ void LoopBody::pin() {
     const LoopFrames& own = frames_[index_];
     for (const auto& [made, place] : own.places()) {
         const int into = memory_of({.kind = Kind::Own, .lag = 1}, 0);
-        const int memory = memories_.at({static_cast<int>(Kind::Own), made.first, made.second});
-        const Numbers& outputs = body.steps[static_cast<std::size_t>(made.first)].outputs;
+        const int memory = memories_.at({static_cast<std::int64_t>(Kind::Own), made.first, made.second});
+        const int step = places_[static_cast<std::size_t>(made.first)];
+        const Numbers& outputs = body.steps[static_cast<std::size_t>(step)].outputs;
         body.pinned.push_back({memory, into, place, outputs[static_cast<std::size_t>(made.second)]});
     }
     // Memory that is only pinned to needs a register to be known by.

@@ -53,14 +53,14 @@ public:
     void make();
 
 private:
-    using Key = std::array<int, 3>;
+    using Key = std::array<std::int64_t, 3>;
     const FoundLoop& of() const { return found_[index_]; }
     int memory_of(const LoopMemory& what, int memory);
     int new_memory(std::int64_t bytes, int made_by);
     int find(int memory, const KeptRegister& like, std::int64_t offset) const;
     std::int64_t offset_of(const LoopMemory& what, const KeptRegister& reg) const;
     int input_register(const LoopMemory& what, int reg);
-    int output_register(const LoopMemory& what, int reg, int step);
+    int output_register(const LoopMemory& what, int reg);
     int add_register(int memory, const KeptRegister& like, std::int64_t offset, int made_by);
     void pin();
 
@@ -74,6 +74,7 @@ private:
     std::map<Key, int> memories_;               // of the body
     std::map<std::pair<int, int>, int> bases_;  // of the frames of another loop: the turn that is turn 0's
     std::map<const Action*, const Action*> actions_;
+    std::vector<int> places_;  // of the steps of a turn: in the body; -1: it is not there
 };
 
 }  // namespace clew

@@ -21,6 +21,11 @@ constexpr int kBody = 64;    // steps of a body, at least: of few the pointers w
 constexpr int kMostLag = 4;  // turns
 constexpr std::size_t kMostLeft = 16;  // memories that leave the call, of all turns
 
+bool is_view(const Action& action) {
+    return action.kind == StepKind::Run && action.form == Form::Functional &&
+           (action.op->is(kView) || action.op->is(kManyViews));
+}
+
 }  // namespace
 
 LoopFinder::LoopFinder(const Program& program)
@@ -82,13 +87,27 @@ std::vector<FoundLoop> LoopFinder::find() {
     return std::move(found_);
 }
 
+// Views at one line are of one kind, whatever their attributes: where they look is known.
+std::vector<int> LoopFinder::kinds_of_actions() const {
+    std::map<std::tuple<const OpDef*, const void*, int, bool>, int> views;
+    std::vector<int> kinds;
+    for (const Action& one : program_.actions) {
+        int kind = one.number;
+        if (is_view(one))
+            kind = views.try_emplace({one.op, one.code.get(), one.instruction, one.in_backward}, kind).first->second;
+        kinds.push_back(kind);
+    }
+    return kinds;
+}
+
 // Of each, the shortest period: steps of the same actions, one behind the other.
 std::vector<LoopFinder::Repeat> LoopFinder::repeats() const {
     constexpr int kMostTried = 64;  // periods
     const int size = static_cast<int>(program_.steps.size());
+    const std::vector<int> kinds = kinds_of_actions();
     std::vector<int> actions, next(program_.steps.size()), first(program_.actions.size(), size);
     actions.reserve(program_.steps.size());
-    for (const Step& step : program_.steps) actions.push_back(step.action->number);
+    for (const Step& step : program_.steps) actions.push_back(kinds[static_cast<std::size_t>(step.action->number)]);
     const auto action = [&](int i) { return actions[static_cast<std::size_t>(i)]; };
     for (int i = size; i-- > 0;)  // the next step with the same action
         next[static_cast<std::size_t>(i)] = std::exchange(first[static_cast<std::size_t>(action(i))], i);
@@ -124,6 +143,7 @@ std::optional<LoopMemory> LoopFinder::what_is(int reg, int before, const Repeat&
         LoopMemory fixed{.kind = Kind::Fixed};
         fixed.memory =
             constant >= 0 ? reg_at(program_.constants[static_cast<std::size_t>(constant)].first).memory : memory;
+        if (constant < 0) fixed.shift = reg_at(reg).offset - reg_at(before).offset;
         return fixed;
     }
     const int made = memory_at(memory).made_by, made_before = memory_at(memory_before).made_by;
@@ -153,14 +173,14 @@ std::optional<LoopMemory> LoopFinder::what_is(int reg, int before, const Repeat&
     return what.sign >= -1 && what.sign <= 1 ? std::optional(what) : std::nullopt;
 }
 
-// Whether the operand is that in another turn, too; `shown` is the register that it is where `what` was found.
-bool LoopFinder::fits(const LoopMemory& what, int reg, int shown, const Repeat& of, int turn) const {
+// Whether the operand is that in another turn, too; in turn `of_shown`, where `what` was found, it is `shown`.
+bool LoopFinder::fits(const LoopMemory& what, int reg, int shown, const Repeat& of, int turn, int of_shown) const {
     using Kind = LoopMemory::Kind;
     if (what.kind == Kind::None) return reg < 0;
     if (reg < 0) return false;
     const KeptRegister &now = reg_at(reg), &then = reg_at(shown);
-    if (now.offset != then.offset || now.number != then.number || !same_geometry(*now.layout, now.dtype, then) ||
-        memory_at(now.memory).bytes != memory_at(then.memory).bytes)
+    if (now.offset != then.offset + what.shift * (turn - of_shown) || now.number != then.number ||
+        !same_geometry(*now.layout, now.dtype, then) || memory_at(now.memory).bytes != memory_at(then.memory).bytes)
         return false;
     const int made = memory_at(now.memory).made_by;
     if (what.kind == Kind::Fixed) {
@@ -186,7 +206,7 @@ bool LoopFinder::repeats_in(const Repeat& of, const std::vector<LoopMemory>& ope
     const auto same = [&](const auto& now, const auto& then, const auto& register_of) {
         if (now.size() != then.size()) return false;
         for (std::size_t k = 0; k < now.size(); ++k)
-            if (!fits(*what++, register_of(now[k]), register_of(then[k]), of, turn)) return false;
+            if (!fits(*what++, register_of(now[k]), register_of(then[k]), of, turn, shown)) return false;
         return true;
     };
     for (int i = 0; i < of.period; ++i) {
@@ -201,11 +221,13 @@ bool LoopFinder::repeats_in(const Repeat& of, const std::vector<LoopMemory>& ope
 bool LoopFinder::accept(Repeat of) {
     const int shown = of.turns / 2;
     std::vector<LoopMemory> operands;
+    std::vector<char> moved;
     int earliest = 0;  // where all that is fixed is there
     for (int i = 0; i < of.period; ++i) {
         const Step &step = step_at(of.begin + shown * of.period + i),
                    &before = step_at(of.begin + (shown - 1) * of.period + i);
         if (!may_be_folded(step)) return false;
+        moved.push_back(moves(step, before));
         std::vector<int> was;
         for_each_operand(before, [&](int reg) { was.push_back(reg); });
         std::size_t k = 0;
@@ -222,6 +244,10 @@ bool LoopFinder::accept(Repeat of) {
                     earliest = std::max(earliest, (made - of.begin) / of.period + 1);
         });
         if (!known || k != was.size()) return false;
+        const auto is_fixed = [](const LoopMemory& one) { return one.kind == LoopMemory::Kind::Fixed; };
+        if (moved.back() &&
+            !std::all_of(operands.end() - static_cast<std::ptrdiff_t>(step.outputs.size()), operands.end(), is_fixed))
+            return false;
     }
     int first = shown, last = shown;
     while (first > earliest && repeats_in(of, operands, first - 1, shown)) --first;
@@ -231,6 +257,7 @@ bool LoopFinder::accept(Repeat of) {
     loop.shown = shown - first;
     for (LoopMemory& one : operands) one.at -= first;
     loop.operands = std::move(operands);
+    loop.moves = std::move(moved);
     if (loop.turns < kFewestTurns || loop.turns * loop.period < kFewestSteps || !may_write(loop) || !may_leave(loop))
         return false;
     std::fill(loop_of_.begin() + loop.begin, loop_of_.begin() + loop.end(), static_cast<int>(found_.size()));

@@ -10,7 +10,8 @@ namespace clew {
 // What a step of a turn finds there where it looks for an operand.
 struct LoopMemory {
     enum class Kind { None, Fixed, Own, Other } kind = Kind::None;
-    int memory = -1;  // Fixed: the same in each turn
+    int memory = -1;         // Fixed: the same in each turn,
+    std::int64_t shift = 0;  // so many bytes further than in the turn before
     // Own, Other: made by this step of a turn, as this output of it
     int step = -1, output = -1;
     int lag = 0;             // Own: so many turns before
@@ -24,6 +25,7 @@ struct FoundLoop {
     int period = 0, turns = 0;
     int shown = 0;                       // the turn that becomes the body
     std::vector<LoopMemory> operands{};  // of its steps, in the order of for_each_operand()
+    std::vector<char> moves{};           // of these steps: a view of another place in each turn
     int end() const { return begin + period * turns; }
     int turn_of(int step) const { return (step - begin) / period; }
 };
@@ -56,8 +58,10 @@ private:
     std::vector<Repeat> repeats() const;
     bool accept(Repeat of);
     bool may_be_folded(const Step& step) const;
+    static bool moves(const Step& step, const Step& before) { return step.action != before.action; }
+    std::vector<int> kinds_of_actions() const;
     std::optional<LoopMemory> what_is(int reg, int before, const Repeat& of, int turn) const;
-    bool fits(const LoopMemory& what, int reg, int shown, const Repeat& of, int turn) const;
+    bool fits(const LoopMemory& what, int reg, int shown, const Repeat& of, int turn, int of_shown) const;
     bool repeats_in(const Repeat& of, const std::vector<LoopMemory>& operands, int turn, int shown) const;
     bool may_write(const FoundLoop& loop) const;
     bool has_one_name_each(const FoundLoop& loop) const;
