@@ -2,24 +2,18 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
 #include <map>
 #include <string>
 #include <tuple>
 #include <utility>
 
 #include "core/program/outcome.h"
-#include "core/program/own_operations.h"
-#include "core/program/witness.h"
 
 namespace clew {
 namespace {
 
 constexpr int kFewestSteps = 256;  // of all turns: fewer are not worth it
-constexpr int kFewestTurns = 4;
-constexpr int kBody = 64;    // steps of a body, at least: of few the pointers would take longer than the calls
-constexpr int kMostLag = 4;  // turns
-constexpr std::size_t kMostLeft = 16;  // memories that leave the call, of all turns
+constexpr int kBody = 64;          // steps of a body, at least: of few the pointers would take longer than the calls
 
 bool is_view(const Action& action) {
     return action.kind == StepKind::Run && action.form == Form::Functional &&
@@ -65,13 +59,6 @@ void LoopFinder::note_constants() {
         }
         constant_of_[static_cast<std::size_t>(reg_at(reg).memory)] = same;
     }
-}
-
-int LoopFinder::output_of(int memory) const {
-    const Step& step = step_at(memory_at(memory).made_by);
-    for (std::size_t i = 0; i < step.outputs.size(); ++i)
-        if (step.outputs[i] >= 0 && reg_at(step.outputs[i]).memory == memory) return static_cast<int>(i);
-    return -1;
 }
 
 std::vector<FoundLoop> LoopFinder::find() {
@@ -127,97 +114,6 @@ std::vector<LoopFinder::Repeat> LoopFinder::repeats() const {
     return found;
 }
 
-bool LoopFinder::may_be_folded(const Step& step) const {
-    const Action& action = *step.action;
-    return action.kind == StepKind::Run && !action.generator && !action.op->draws && !action.varies;
-}
-
-// What the operand is, from what it is in this turn and in the turn before.
-std::optional<LoopMemory> LoopFinder::what_is(int reg, int before, const Repeat& of, int turn) const {
-    using Kind = LoopMemory::Kind;
-    if (reg < 0 || before < 0) return reg == before ? std::optional(LoopMemory{}) : std::nullopt;
-    const int memory = reg_at(reg).memory, memory_before = reg_at(before).memory;
-    const int constant = constant_of(memory), constant_before = constant_of(memory_before);
-    if (constant == kVaries) return {};
-    if (memory == memory_before || (constant >= 0 && constant == constant_before)) {
-        LoopMemory fixed{.kind = Kind::Fixed};
-        fixed.memory =
-            constant >= 0 ? reg_at(program_.constants[static_cast<std::size_t>(constant)].first).memory : memory;
-        if (constant < 0) fixed.shift = reg_at(reg).offset - reg_at(before).offset;
-        return fixed;
-    }
-    const int made = memory_at(memory).made_by, made_before = memory_at(memory_before).made_by;
-    if (made < 0 || made_before < 0) return {};
-    LoopMemory what{.output = output_of(memory)};
-    if (what.output < 0 || what.output != output_of(memory_before)) return {};
-    const auto place_in = [&](const Repeat& loop) {
-        what.step = (made - loop.begin) % loop.period;
-        return (made_before - loop.begin) % loop.period == what.step;
-    };
-    if (made >= of.begin && made_before >= of.begin) {
-        if (!place_in(of)) return {};
-        what.kind = Kind::Own;
-        what.lag = turn - (made - of.begin) / of.period;
-        const int lag_before = turn - 1 - (made_before - of.begin) / of.period;
-        return what.lag == lag_before && what.lag >= 0 && what.lag <= kMostLag ? std::optional(what) : std::nullopt;
-    }
-    what.loop = loop_of_step(made);
-    if (what.loop < 0 || what.loop != loop_of_step(made_before)) return {};
-    const FoundLoop& other = found_[static_cast<std::size_t>(what.loop)];
-    const Repeat turns_of{other.begin, other.period, other.turns};
-    if (!place_in(turns_of)) return {};
-    what.kind = Kind::Other;
-    what.at = turn;
-    what.turn = (made - other.begin) / other.period;
-    what.sign = what.turn - (made_before - other.begin) / other.period;
-    return what.sign >= -1 && what.sign <= 1 ? std::optional(what) : std::nullopt;
-}
-
-// Whether the operand is that in another turn, too; in turn `of_shown`, where `what` was found, it is `shown`.
-bool LoopFinder::fits(const LoopMemory& what, int reg, int shown, const Repeat& of, int turn, int of_shown) const {
-    using Kind = LoopMemory::Kind;
-    if (what.kind == Kind::None) return reg < 0;
-    if (reg < 0) return false;
-    const KeptRegister &now = reg_at(reg), &then = reg_at(shown);
-    if (now.offset != then.offset + what.shift * (turn - of_shown) || now.number != then.number ||
-        !same_geometry(*now.layout, now.dtype, then) || memory_at(now.memory).bytes != memory_at(then.memory).bytes)
-        return false;
-    const int made = memory_at(now.memory).made_by;
-    if (what.kind == Kind::Fixed) {
-        const int constant = constant_of(now.memory);
-        return constant >= 0 ? constant == constant_of(what.memory)
-                             : now.memory == what.memory && made < of.begin + turn * of.period;
-    }
-    const auto is_of = [&](int begin, int period, int at) {
-        if (made != begin + at * period + what.step) return false;
-        const Numbers& outputs = step_at(made).outputs;
-        return static_cast<std::size_t>(what.output) < outputs.size() &&
-               outputs[static_cast<std::size_t>(what.output)] >= 0 &&
-               reg_at(outputs[static_cast<std::size_t>(what.output)]).memory == now.memory;
-    };
-    if (what.kind == Kind::Own) return turn >= what.lag && is_of(of.begin, of.period, turn - what.lag);
-    const FoundLoop& other = found_[static_cast<std::size_t>(what.loop)];
-    const int at = what.turn + what.sign * (turn - what.at);
-    return at >= 0 && at < other.turns && is_of(other.begin, other.period, at);
-}
-
-bool LoopFinder::repeats_in(const Repeat& of, const std::vector<LoopMemory>& operands, int turn, int shown) const {
-    const LoopMemory* what = operands.data();
-    const auto same = [&](const auto& now, const auto& then, const auto& register_of) {
-        if (now.size() != then.size()) return false;
-        for (std::size_t k = 0; k < now.size(); ++k)
-            if (!fits(*what++, register_of(now[k]), register_of(then[k]), of, turn, shown)) return false;
-        return true;
-    };
-    for (int i = 0; i < of.period; ++i) {
-        const Step &now = step_at(of.begin + turn * of.period + i), &then = step_at(of.begin + shown * of.period + i);
-        if (!same(now.inputs, then.inputs, std::identity()) || !same(now.outputs, then.outputs, std::identity()) ||
-            !same(now.writes, then.writes, std::mem_fn(&KeptWrite::reg)))
-            return false;
-    }
-    return true;
-}
-
 bool LoopFinder::accept(Repeat of) {
     const int shown = of.turns / 2;
     std::vector<LoopMemory> operands;
@@ -227,7 +123,7 @@ bool LoopFinder::accept(Repeat of) {
         const Step &step = step_at(of.begin + shown * of.period + i),
                    &before = step_at(of.begin + (shown - 1) * of.period + i);
         if (!may_be_folded(step)) return false;
-        moved.push_back(moves(step, before));
+        moved.push_back(step.action != before.action);
         std::vector<int> was;
         for_each_operand(before, [&](int reg) { was.push_back(reg); });
         std::size_t k = 0;
@@ -255,79 +151,13 @@ bool LoopFinder::accept(Repeat of) {
     if (first < earliest || !repeats_in(of, operands, shown, shown)) return false;
     FoundLoop loop{.begin = of.begin + first * of.period, .period = of.period, .turns = last - first + 1};
     loop.shown = shown - first;
-    for (LoopMemory& one : operands) one.at -= first;
+    for (LoopMemory& one : operands) one.at -= first, loop.lags = std::max(loop.lags, one.lag);
     loop.operands = std::move(operands);
     loop.moves = std::move(moved);
     if (loop.turns < kFewestTurns || loop.turns * loop.period < kFewestSteps || !may_write(loop) || !may_leave(loop))
         return false;
     std::fill(loop_of_.begin() + loop.begin, loop_of_.begin() + loop.end(), static_cast<int>(found_.size()));
     found_.push_back(std::move(loop));
-    return true;
-}
-
-// Only what the call itself made, and what lies in a frame before the first only if nobody else looks at it.
-bool LoopFinder::may_write(const FoundLoop& loop) const {
-    std::size_t next = 0;
-    for (int i = 0; i < loop.period; ++i) {
-        const Step& step = step_at(loop.begin + loop.shown * loop.period + i);
-        next += step.inputs.size() + step.outputs.size();
-        for (std::size_t k = 0; k < step.writes.size(); ++k) {
-            const LoopMemory& what = loop.operands[next++];
-            if (step.writes[k].through >= 0 || what.kind == LoopMemory::Kind::Other) return false;
-            if (what.kind == LoopMemory::Kind::Fixed &&
-                (memory_at(what.memory).made_by < 0 || constant_of(what.memory) >= 0))
-                return false;
-            if (what.kind != LoopMemory::Kind::Own || what.lag == 0) continue;
-            for (int turn = 0; turn < what.lag; ++turn) {
-                const Step& in = step_at(loop.begin + turn * loop.period + i);
-                const int memory = reg_at(in.writes[k].reg).memory;
-                if (is_met_from(loop.end(), memory)) return false;
-                for (int reg = memory_at(memory).last; reg >= 0; reg = reg_at(reg).before)
-                    if (wanted_[static_cast<std::size_t>(reg)]) return false;
-            }
-        }
-    }
-    return has_one_name_each(loop);
-}
-
-// What lies in a frame before the first turn is a copy: no turn finds it where it was, too.
-bool LoopFinder::has_one_name_each(const FoundLoop& loop) const {
-    std::vector<int> copied;
-    for (int turn = 0; turn < kMostLag; ++turn) {
-        std::size_t next = 0;
-        for (int i = 0; i < loop.period; ++i)
-            for_each_operand(step_at(loop.begin + turn * loop.period + i), [&](int reg) {
-                const LoopMemory& what = loop.operands[next++];
-                if (what.kind == LoopMemory::Kind::Own && what.lag > turn) copied.push_back(reg_at(reg).memory);
-            });
-    }
-    return std::ranges::none_of(loop.operands, [&](const LoopMemory& one) {
-        return one.kind == LoopMemory::Kind::Fixed && std::ranges::find(copied, one.memory) != copied.end();
-    });
-}
-
-bool LoopFinder::is_met_from(int step, int memory) const {
-    for (int i = step; i < static_cast<int>(program_.steps.size()); ++i) {
-        bool met = false;
-        for_each_operand(step_at(i), [&](int reg) { met = met || (reg >= 0 && reg_at(reg).memory == memory); });
-        if (met) return true;
-    }
-    return false;
-}
-
-// Few memories that somebody has in the end, each by one tensor that is all of it.
-bool LoopFinder::may_leave(const FoundLoop& loop) const {
-    std::vector<int> left;
-    for (const int reg : all_wanted_) {
-        const int made_by = memory_at(reg_at(reg).memory).made_by;
-        if (made_by < loop.begin || made_by >= loop.end()) continue;
-        const Memory& memory = memory_at(reg_at(reg).memory);
-        const Bytes bytes = reg_at(reg).bytes();
-        if (reg_at(reg).offset != 0 || bytes.begin != 0 || bytes.end != memory.bytes) return false;
-        if (std::ranges::find(left, reg_at(reg).memory) != left.end() || left.size() == kMostLeft) return false;
-        if (!memory.writers.empty() && memory.writers.back() >= loop.end()) return false;
-        left.push_back(reg_at(reg).memory);
-    }
     return true;
 }
 

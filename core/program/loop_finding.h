@@ -23,6 +23,7 @@ struct LoopMemory {
 struct FoundLoop {
     int begin = 0;  // a step
     int period = 0, turns = 0;
+    int lags = 0;                        // turns that the oldest of what a turn reads is old
     int shown = 0;                       // the turn that becomes the body
     std::vector<LoopMemory> operands{};  // of its steps, in the order of for_each_operand()
     std::vector<char> moves{};           // of these steps: a view of another place in each turn
@@ -51,18 +52,22 @@ public:
     int loop_of_step(int step) const { return loop_of_[static_cast<std::size_t>(step)]; }  // -1: none
 
 private:
-    void note_constants();
+    static constexpr int kFewestTurns = 4, kMostLag = kFewestTurns;
+    static constexpr std::size_t kMostLeft = 16;  // memories that leave the call, of all turns
     struct Repeat {
         int begin, period, turns;
     };
+    // loop_finding.cpp
+    void note_constants();
+    std::vector<int> kinds_of_actions() const;
     std::vector<Repeat> repeats() const;
     bool accept(Repeat of);
-    bool may_be_folded(const Step& step) const;
-    static bool moves(const Step& step, const Step& before) { return step.action != before.action; }
-    std::vector<int> kinds_of_actions() const;
+    // loop_operands.cpp
     std::optional<LoopMemory> what_is(int reg, int before, const Repeat& of, int turn) const;
     bool fits(const LoopMemory& what, int reg, int shown, const Repeat& of, int turn, int of_shown) const;
     bool repeats_in(const Repeat& of, const std::vector<LoopMemory>& operands, int turn, int shown) const;
+    // loop_rules.cpp
+    static bool may_be_folded(const Step& step);
     bool may_write(const FoundLoop& loop) const;
     bool has_one_name_each(const FoundLoop& loop) const;
     bool is_met_from(int step, int memory) const;

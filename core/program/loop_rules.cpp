@@ -1,0 +1,79 @@
+// Which loops are left as they are: Note [Loops of programs].
+#include <algorithm>
+
+#include "core/program/loop_finding.h"
+
+namespace clew {
+
+bool LoopFinder::may_be_folded(const Step& step) {
+    const Action& action = *step.action;
+    return action.kind == StepKind::Run && !action.generator && !action.op->draws && !action.varies;
+}
+
+// Only what the call itself made, and what lies in a frame before the first only if nobody else looks at it.
+bool LoopFinder::may_write(const FoundLoop& loop) const {
+    std::size_t next = 0;
+    for (int i = 0; i < loop.period; ++i) {
+        const Step& step = step_at(loop.begin + loop.shown * loop.period + i);
+        next += step.inputs.size() + step.outputs.size();
+        for (std::size_t k = 0; k < step.writes.size(); ++k) {
+            const LoopMemory& what = loop.operands[next++];
+            if (step.writes[k].through >= 0 || what.kind == LoopMemory::Kind::Other) return false;
+            if (what.kind == LoopMemory::Kind::Fixed &&
+                (memory_at(what.memory).made_by < 0 || constant_of(what.memory) >= 0))
+                return false;
+            if (what.kind != LoopMemory::Kind::Own || what.lag == 0) continue;
+            for (int turn = 0; turn < what.lag; ++turn) {
+                const Step& in = step_at(loop.begin + turn * loop.period + i);
+                const int memory = reg_at(in.writes[k].reg).memory;
+                if (is_met_from(loop.end(), memory)) return false;
+                for (int reg = memory_at(memory).last; reg >= 0; reg = reg_at(reg).before)
+                    if (wanted_[static_cast<std::size_t>(reg)]) return false;
+            }
+        }
+    }
+    return has_one_name_each(loop);
+}
+
+// What lies in a frame before the first turn is a copy: no turn finds it where it was, too.
+bool LoopFinder::has_one_name_each(const FoundLoop& loop) const {
+    std::vector<int> copied;
+    for (int turn = 0; turn < kMostLag; ++turn) {
+        std::size_t next = 0;
+        for (int i = 0; i < loop.period; ++i)
+            for_each_operand(step_at(loop.begin + turn * loop.period + i), [&](int reg) {
+                const LoopMemory& what = loop.operands[next++];
+                if (what.kind == LoopMemory::Kind::Own && what.lag > turn) copied.push_back(reg_at(reg).memory);
+            });
+    }
+    return std::ranges::none_of(loop.operands, [&](const LoopMemory& one) {
+        return one.kind == LoopMemory::Kind::Fixed && std::ranges::find(copied, one.memory) != copied.end();
+    });
+}
+
+bool LoopFinder::is_met_from(int step, int memory) const {
+    for (int i = step; i < static_cast<int>(program_.steps.size()); ++i) {
+        bool met = false;
+        for_each_operand(step_at(i), [&](int reg) { met = met || (reg >= 0 && reg_at(reg).memory == memory); });
+        if (met) return true;
+    }
+    return false;
+}
+
+// Few memories that somebody has in the end, each by one tensor that is all of it.
+bool LoopFinder::may_leave(const FoundLoop& loop) const {
+    std::vector<int> left;
+    for (const int reg : all_wanted_) {
+        const int made_by = memory_at(reg_at(reg).memory).made_by;
+        if (made_by < loop.begin || made_by >= loop.end()) continue;
+        const Memory& memory = memory_at(reg_at(reg).memory);
+        const Bytes bytes = reg_at(reg).bytes();
+        if (reg_at(reg).offset != 0 || bytes.begin != 0 || bytes.end != memory.bytes) return false;
+        if (std::ranges::find(left, reg_at(reg).memory) != left.end() || left.size() == kMostLeft) return false;
+        if (!memory.writers.empty() && memory.writers.back() >= loop.end()) return false;
+        left.push_back(reg_at(reg).memory);
+    }
+    return true;
+}
+
+}  // namespace clew
