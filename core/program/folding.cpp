@@ -5,6 +5,7 @@
 
 #include "core/program/outcome.h"
 #include "core/program/own_operations.h"
+#include "core/program/slice.h"
 
 namespace clew {
 
@@ -141,6 +142,7 @@ void Folding::take_step(int index) {
 }
 
 void Folding::put_back(std::vector<int>& constants) {
+    program_.slices.clear();
     for (Input& input : program_.inputs) input.reg = read_register(input.reg);
     program_.outcome->for_each_register([&](int& reg) { reg = read_register(reg); });
     for (Leaf& leaf : program_.leaves)

@@ -1,19 +1,21 @@
 #include "core/program/loop_finding.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "core/program/outcome.h"
 
 namespace clew {
 namespace {
 
-constexpr int kFewestSteps = 256;  // of all turns: fewer are not worth it
-constexpr int kBody = 64;          // steps of a body, at least: of few the pointers would take longer than the calls
+constexpr int kFewestSteps = 64;  // of all turns: fewer are not worth it
+constexpr int kBody = 64;         // steps of a body, at least: of few the pointers would take longer than the calls
 
 bool is_view(const Action& action) {
     return action.kind == StepKind::Run && action.form == Form::Functional &&
@@ -42,7 +44,7 @@ void LoopFinder::note_constants() {
     for (const std::size_t constant : program_.varying) alone[constant] = 1;
     for (const NumberUse& use : program_.number_uses) alone[use.constant] = 1;
     std::map<std::pair<std::uint64_t, int>, int> numbers;
-    std::map<std::tuple<std::string, int, const Layout*>, int> others;
+    std::map<std::tuple<std::string, int, std::vector<std::int64_t>>, int> others;
     for (std::size_t i = 0; i < program_.constants.size(); ++i) {
         const auto& [reg, value] = program_.constants[i];
         const int kind = 2 * static_cast<int>(value.dtype()) + reg_at(reg).number;
@@ -55,34 +57,49 @@ void LoopFinder::note_constants() {
             same = numbers.try_emplace({bits, kind}, here).first->second;
         } else if (!alone[i] && value->layout->contiguous && value->storage->bytes <= kMostBytes) {
             std::string bits(static_cast<const char*>(value.data()), bytes);
-            same = others.try_emplace({std::move(bits), kind, value->layout.get()}, here).first->second;
+            std::vector<std::int64_t> sizes(value.sizes().begin(), value.sizes().end());
+            same = others.try_emplace({std::move(bits), kind, std::move(sizes)}, here).first->second;
         }
         constant_of_[static_cast<std::size_t>(reg_at(reg).memory)] = same;
     }
 }
 
+// Several turns of a short one are one turn, and as many of its backward, which has about as many turns.
 std::vector<FoundLoop> LoopFinder::find() {
+    constexpr int kTurnsLeft = 2 * kFewestTurns, kAlike = 8;
+    struct Joined {
+        int turns, count;
+    };
+    std::vector<Joined> known;
     std::vector<Repeat> all = repeats();
     int together = 1;
     for (const Repeat& one : all) together = std::max(together, (kBody + one.period - 1) / one.period);
     for (Repeat& one : all) {
-        const int joined = std::clamp(one.turns / kFewestTurns, 1, together);
-        one.period *= joined;
-        one.turns /= joined;
+        int count = 0;
+        for (const Joined& other : known)
+            if (!count && kAlike * std::abs(other.turns - one.turns) <= other.turns) count = other.count;
+        if (!count) known.push_back({one.turns, count = std::clamp(one.turns / kTurnsLeft, 1, together)});
+        one.period *= count;
+        one.turns /= count;
         accept(one);
     }
     return std::move(found_);
 }
 
-// Views at one line are of one kind, whatever their attributes: where they look is known.
+// What does the same is of one kind: of those that a recorder adds, not all are known when they come again. Views at
+// one line are of one kind, whatever their attributes: where they look is known.
 std::vector<int> LoopFinder::kinds_of_actions() const {
-    std::map<std::tuple<const OpDef*, const void*, int, bool>, int> views;
+    constexpr std::size_t kMostCompared = 8;
+    std::map<std::tuple<const OpDef*, const void*, int, bool>, std::vector<const Action*>> known;
     std::vector<int> kinds;
     for (const Action& one : program_.actions) {
-        int kind = one.number;
-        if (is_view(one))
-            kind = views.try_emplace({one.op, one.code.get(), one.instruction, one.in_backward}, kind).first->second;
-        kinds.push_back(kind);
+        std::vector<const Action*>& alike = known[{one.op, one.code.get(), one.instruction, one.in_backward}];
+        const auto recent = std::span(alike).last(std::min(alike.size(), kMostCompared));
+        const auto found = std::ranges::find_if(recent, [&](const Action* other) {
+            return (is_view(one) && is_view(*other)) || does_the_same(one, *other);
+        });
+        if (found == recent.end()) alike.push_back(&one);
+        kinds.push_back(found == recent.end() ? one.number : (*found)->number);
     }
     return kinds;
 }
@@ -123,7 +140,7 @@ bool LoopFinder::accept(Repeat of) {
         const Step &step = step_at(of.begin + shown * of.period + i),
                    &before = step_at(of.begin + (shown - 1) * of.period + i);
         if (!may_be_folded(step)) return false;
-        moved.push_back(step.action != before.action);
+        moved.push_back(!does_the_same(*step.action, *before.action));
         std::vector<int> was;
         for_each_operand(before, [&](int reg) { was.push_back(reg); });
         std::size_t k = 0;

@@ -78,8 +78,6 @@ std::span<const char> Recorded::keep_bytes(std::span<const char> bytes) {
     return {kept, bytes.size()};
 }
 
-namespace {
-
 bool does_the_same(const Action& one, const Action& other) {
     return one.op == other.op && one.instruction == other.instruction && one.code.get() == other.code.get() &&
            one.name == other.name && one.generator == other.generator && one.form == other.form &&
@@ -87,8 +85,6 @@ bool does_the_same(const Action& one, const Action& other) {
            one.attributes.size() == other.attributes.size() &&
            (one.attributes.empty() || one.op->same_attributes(one.attributes, other.attributes));
 }
-
-}  // namespace
 
 const Action* Recorded::keep(Action&& action) {
     if (!known_) known_ = std::make_unique<Known>();

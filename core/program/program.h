@@ -89,6 +89,8 @@ struct Action {
     bool varies = false;       // its attributes may be others in each run
 };
 
+bool does_the_same(const Action& one, const Action& other);  // one that varies does not
+
 struct Step {
     const Action* action = nullptr;  // of Recorded::actions; several steps may have the same
     Numbers inputs{}, outputs{};     // registers; -1: none

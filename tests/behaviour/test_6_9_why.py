@@ -65,7 +65,7 @@ def test_why_tells_times_and_when_they_are_regained() -> None:
     assert "as Python" not in function.why()  # nothing was replayed
     for _ in range(20):
         function(clew.ones(2, 3))
-    ((_, _, hits, misses, _, eager, recording, planning, replay, *_),) = function._describe()
+    ((_, _, _, _, hits, misses, _, eager, recording, planning, replay, *_),) = function._describe()
     assert (hits, misses) == (20, 0)
     assert min(eager, recording, planning, replay) > 0
     assert replay < eager  # no Python and no nodes of Python's operations
@@ -79,7 +79,7 @@ def test_why_tells_misses_of_each_variant() -> None:
     for factor in (2.0, 3.0, 2.0, 3.0):
         state.factor = factor
         function(clew.ones(2))
-    assert [(hits, misses) for _, _, hits, misses, *_ in function._describe()] == [(1, 1), (1, 2)]
+    assert [(hits, misses) for _, _, _, _, hits, misses, *_ in function._describe()] == [(1, 1), (1, 2)]
     assert function.why().count("last miss: it read another value of Python: factor of a types.SimpleNamespace") == 2
 
 
