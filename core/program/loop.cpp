@@ -15,7 +15,8 @@ namespace {
 // All turns, by pointers to the inputs of the step and to the loop's own memory.
 class LoopCall final : public kernels::KernelCall {
 public:
-    LoopCall(Loop& loop, Tensors inputs, const Tensor& own) : loop_(loop), own_(own->storage->data) {
+    LoopCall(Loop& loop, Tensors inputs, const Tensor& own)
+        : loop_(loop), traits_(loop.may_fail() ? kernels::kMayFail : 0u), own_(own->storage->data) {
         for (const Tensor& input : inputs) inputs_.push_back(static_cast<char*>(input.data()));
     }
     void run() const override { loop_.run_calls(inputs_.data(), own_); }
@@ -31,9 +32,11 @@ public:
     }
     std::size_t bytes() const override { return sizeof(*this) + inputs_.capacity() * sizeof(char*); }
     std::int64_t work() const override { return 0; }
+    unsigned traits() const override { return traits_; }
 
 private:
     Loop& loop_;
+    const unsigned traits_;
     char* own_;
     std::vector<char*> inputs_;
 };
@@ -77,7 +80,7 @@ void Loop::run(Tensors inputs, const Tensor& own) {
         for (int turn = 0; turn < turns; ++turn) run_steps(turn, inputs, own);
     }
     if (kernel_mode != KernelMode::Capture) return;
-    if (is_bare())
+    if (is_calls_only())
         kernels::capture_under_way->calls.push_back(std::make_unique<LoopCall>(*this, inputs, own));
     else
         note_uncaptured();
@@ -101,9 +104,13 @@ void Loop::run_steps(int turn, Tensors inputs, const Tensor& own) {
     for (Input& input : body.inputs) input.tensor = Tensor();
 }
 
-bool Loop::is_bare() {
+bool Loop::is_calls_only() {
     const Slice& slice = slice_of(body, -1);
-    return slice.plan && slice.plan->bare;
+    return slice.plan && slice.plan->calls_only;
+}
+
+bool Loop::may_fail() {
+    return std::ranges::any_of(slice_of(body, -1).plan->order, [](const Planned& one) { return one.call->may_fail(); });
 }
 
 void Loop::run_calls(char* const* inputs, char* own) {
@@ -119,7 +126,17 @@ void Loop::run_calls(char* const* inputs, char* own) {
         for (const Ground& one : grounds)
             plan.move(one.memory, (one.input == kOwn ? own : inputs[one.input]) + one.start + turn * one.stride);
         if (plan.codes) plan.advance_code();
-        for (const Planned& one : plan.order) one.call->run();
+        run_turn(plan);
+    }
+}
+
+void Loop::run_turn(const Plan& plan) const {
+    const Planned* now = nullptr;
+    try {
+        for (const Planned& one : plan.order) (now = &one)->call->run();
+    } catch (const Error& error) {
+        const ReplayStep& of = body.slices[0]->runs_of[static_cast<std::size_t>(now->step)];
+        throw ReplayFailed(error.what(), &body.steps[static_cast<std::size_t>(of.step)]);
     }
 }
 

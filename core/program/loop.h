@@ -12,8 +12,8 @@
 // a constant: a body is a program on inputs that lie elsewhere in each turn, and memory that it makes itself.
 //
 // Turns at the beginning and at the end that differ stay steps, and so does all of a loop that the rules do not fit:
-// one that Python read a value in, that draws, that writes memory from before the call, or that leaves tensors behind
-// in each turn.
+// turns that read values in Python, draw, write memory from before the call, or leave tensors behind. A view of another
+// place in each turn (an element of a sequence) is no step of the body: who reads it is told where it looks.
 #pragma once
 #include <memory>
 #include <vector>
@@ -21,6 +21,8 @@
 #include "core/program/program.h"
 
 namespace clew {
+
+struct Plan;
 
 struct Loop {
     static constexpr int kOwn = -1;
@@ -54,10 +56,12 @@ struct Loop {
     void run(Tensors inputs, const Tensor& own);
     // By the plan of the body, which is nothing but calls.
     void run_calls(char* const* inputs, char* own);
+    bool may_fail();
 
 private:
     void run_steps(int turn, Tensors inputs, const Tensor& own);
-    bool is_bare();
+    void run_turn(const Plan& plan) const;
+    bool is_calls_only();
 };
 
 // Folds what repeats. Gives for each step that there was its place now, -1 if it is in a loop; empty if nothing was

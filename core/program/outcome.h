@@ -98,8 +98,8 @@ struct Outcome {
     int find_root() const;                       // -1: none
     template <class Work>
     void for_each_register(const Work& work);
-    std::vector<int> registers() const;          // that have to be there at the end
-    std::vector<int> given_registers() const;    // of these, those of results
+    std::vector<int> registers() const;        // that have to be there at the end
+    std::vector<int> given_registers() const;  // of these, those of results
 };
 
 template <class Work>

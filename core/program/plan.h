@@ -93,7 +93,8 @@ struct Plan {
     void point_into_arena(char** pointer, std::int64_t offset);
     StorageRef constants;      // what calls made that have run once
     std::vector<char> direct;  // as in Slice
-    // Nothing but calls that can't fail, on inputs, which are written where they lie, and on the arena.
+    bool calls_only = false;   // short ones, on inputs and on the arena
+    // And these can't fail, on inputs, which are written where they lie, and on the arena.
     bool bare = false;
     // Where the operands lie of calls that code may take over, call by call.
     struct Located {
@@ -259,6 +260,7 @@ private:
     void find_last_failing();
     void find_taken(Plan& plan) const;
     void find_direct(Plan& plan) const;
+    static bool is_calls_only(const Plan& plan);
     bool is_bare(const Plan& plan) const;
 
     const Program& program_;

@@ -201,17 +201,22 @@ std::unique_ptr<Plan> Planner::make() {
     order(*plan);
     look(*plan);
     find_direct(*plan);
-    plan->bare = is_bare(*plan);
+    plan->calls_only = is_calls_only(*plan);
+    plan->bare = plan->calls_only && is_bare(*plan);
     return plan;
 }
 
-bool Planner::is_bare(const Plan& plan) const {
+bool Planner::is_calls_only(const Plan& plan) {
     const auto is_short_call = [](const Planned& one) { return one.call && !one.takes_long; };
+    return std::ranges::all_of(plan.order, is_short_call) && plan.taken.empty() && plan.renewed.empty() &&
+           plan.looking.empty() && plan.passing.empty() && plan.saved.empty();
+}
+
+bool Planner::is_bare(const Plan& plan) const {
     bool lies = true;
     for (std::size_t i = 0; i < program_.memories.size(); ++i)
         lies = lies && (!slice_.written[i] || program_.memories[i].input < 0 || plan.direct[i]);
-    return lies && last_failing_ < 0 && std::ranges::all_of(plan.order, is_short_call) && plan.taken.empty() &&
-           plan.renewed.empty() && plan.looking.empty() && plan.passing.empty() && plan.saved.empty();
+    return lies && last_failing_ < 0;
 }
 
 // Memory that captured steps make. A step that gives a view of other memory that is made by a step has to run as it is.

@@ -204,7 +204,7 @@ struct Recorded {
     bool has_backward = false;
     // Of steps that do the same at the same line, the action and its attributes are kept once.
     const Action* keep(Action&& action);
-    void* vary_attributes(Step& step);  // for who changes them between runs: they are nobody else's from now on
+    void* vary_attributes(Step& step);         // for who changes them between runs: they are nobody else's from now on
     Action& keep_alone(const Action& action);  // for one step
     void forget_known() { known_.reset(); }
 

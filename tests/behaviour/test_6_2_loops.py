@@ -254,6 +254,31 @@ def test_steps_of_an_optimizer_in_a_loop():
         assert mine == bits(function(x))
 
 
+def test_a_turn_that_fails():
+    """An index out of bounds in one turn of a replay: as in eager, and nothing has changed."""
+    table, total = clew.randn(5, 3), clew.zeros(3)
+
+    def function(indices, x):
+        state = x
+        for at in range(200):
+            state = (state + table[indices[at]]).sin()
+        total.add_(state)
+        return [state]
+
+    compiled = clew.compile(function)
+    good, x = clew.arange(200) % 5, clew.randn(3)
+    for _ in range(3):
+        compiled(good, x)
+    assert folded(compiled)[0] == 1
+    before, bad = bits([total]), good.clone()
+    bad[150] = 7
+    for one in function, compiled:
+        with pytest.raises(IndexError, match="out of bounds|out of range"):
+            one(bad, x)
+    assert bits([total]) == before
+    assert bits(compiled(good, x)) == bits(function(good, x))
+
+
 def test_what_stays_steps():
     """What the rules do not fit is as it was."""
     argument = clew.zeros(3, 3)

@@ -177,7 +177,8 @@ class Compiled(_core.CompiledFunction):
         """Compare the next calls that would be replayed with the function itself, step by step and bit by bit.
 
         Each of them is replayed without changing anything: step by step, and once by the memory plan that replays
-        follow. Then the function runs from the same state, and what the call gives and leaves is the function's.
+        follow. Then the function runs from the same state, and what the call gives and leaves is the function's. A call
+        whose loops were folded is recorded anew first, as each step is compared.
 
         Args:
             calls: how many calls are checked; 0 stops it.
