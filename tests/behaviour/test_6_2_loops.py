@@ -261,7 +261,7 @@ def test_a_turn_that_fails():
     def function(indices, x):
         state = x
         for at in range(200):
-            state = (state + table[indices[at]]).sin()
+            state = (state + table.index_select(0, indices[at : at + 1])[0]).sin()
         total.add_(state)
         return [state]
 
@@ -273,7 +273,7 @@ def test_a_turn_that_fails():
     before, bad = bits([total]), good.clone()
     bad[150] = 7
     for one in function, compiled:
-        with pytest.raises(IndexError, match="out of bounds|out of range"):
+        with pytest.raises(IndexError, match="out of"):
             one(bad, x)
     assert bits([total]) == before
     assert bits(compiled(good, x)) == bits(function(good, x))
