@@ -33,18 +33,20 @@ void Folding::frame_all() {
 class Folding::StepInputs final : public LoopBody::Inputs {
 public:
     StepInputs(Folding& folding, Loop& loop) : folding_(folding), loop_(loop) {}
-    At of_memory(int memory) override { return add(folding_.first_register(memory)); }
-    At of_loop(int loop) override { return add(folding_.owns_[static_cast<std::size_t>(loop)]); }
+    At of_memory(int memory) override {
+        const int reg = folding_.first_register(memory);
+        return {input_of(reg), folding_.place_of(memory).begin - folding_.new_register(reg).offset};
+    }
+    At of_loop(int loop) override { return {input_of(folding_.owns_[static_cast<std::size_t>(loop)]), 0}; }
     Numbers registers{};
 
 private:
-    At add(int reg) {
-        const std::int64_t offset = folding_.new_register(reg).offset;
+    int input_of(int reg) {
         for (std::size_t i = 0; i < registers.size(); ++i)
-            if (registers[i] == reg) return {static_cast<int>(i), -offset};
+            if (registers[i] == reg) return static_cast<int>(i);
         registers.push_back(reg);
         loop_.reaches.emplace_back();
-        return {static_cast<int>(registers.size()) - 1, -offset};
+        return static_cast<int>(registers.size()) - 1;
     }
     Folding& folding_;
     Loop& loop_;

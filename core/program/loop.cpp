@@ -93,15 +93,13 @@ void Loop::run_steps(int turn, Tensors inputs, const Tensor& own) {
         of_memory[static_cast<std::size_t>(one.memory)] = {in->storage.get(),
                                                            byte_offset(in) + one.start + turn * one.stride};
     }
-    for (Input& input : body.inputs) {
+    for (const Input& input : body.inputs) {
         const KeptRegister& reg = body.of(input.reg);
         InputPlace place = of_memory[static_cast<std::size_t>(reg.memory)];
-        input.tensor = look_at(reg, StorageRef(place.storage), place.offset);
         place.offset += reg.offset;
         places.push_back(place);
     }
     replay_at(body, places);
-    for (Input& input : body.inputs) input.tensor = Tensor();
 }
 
 bool Loop::is_calls_only() {

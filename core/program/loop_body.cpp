@@ -49,7 +49,7 @@ void LoopBody::make() {
     }
     pin();
     body.forget_known();
-    body.finished = true;
+    body.finished = body.is_body = true;
 }
 
 int LoopBody::new_memory(std::int64_t bytes, int made_by) {

@@ -282,6 +282,7 @@ void Planner::find_taken(Plan& plan) const {
 // optimizers at the end, and whatever has been captured.
 void Planner::find_direct(Plan& plan) const {
     plan.direct.assign(program_.memories.size(), 1);
+    if (program_.is_body) return;
     for (const SliceWrite& one : slice_.writes) {
         const KeptRegister& reg = program_.of(one.reg);
         // A step that runs as it is may need memory for a copy.

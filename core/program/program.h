@@ -248,6 +248,7 @@ struct Program : Recorded {
     std::size_t recorded = 0;                    // steps that there were before loops were folded; 0: none was
     std::vector<std::unique_ptr<Loop>> loops;    // Note [Loops of programs]
     std::vector<Pinned> pinned;                  // of the body of a loop
+    bool is_body = false;                        // of a loop: what it writes is the call's, and lost if that fails
     std::vector<std::unique_ptr<Slice>> slices;  // made when asked for
     Ref<Outcome> outcome;                        // of a compiled call: Note [Outcome]
 };

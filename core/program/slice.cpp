@@ -145,7 +145,8 @@ private:
     // Steps of optimizers at the end, on large memory: two copies of every parameter would cost more than the step.
     void find_direct() {
         constexpr std::int64_t kWorthIt = 4096;  // bytes
-        slice_.direct.resize(program_.memories.size());
+        slice_.direct.resize(program_.memories.size(), program_.is_body);
+        if (program_.is_body) return;
         bool any = false;
         for (std::size_t i = 0; i < program_.memories.size(); ++i)
             if (program_.memories[i].bytes >= kWorthIt) slice_.direct[i] = any = true;

@@ -220,6 +220,52 @@ def test_loops_of_which_one_follows_the_other():
     assert folded(check(function, matrix, matrix))[0] == 2
 
 
+@pytest.mark.parametrize("turn", [2, 80, 149])
+def test_a_loop_that_reads_what_one_turn_of_another_made(turn):
+    def function(x, y):
+        state, made = x, []
+        for _ in range(150):
+            state = (state * y).tanh() + x
+            made.append(state)
+        kept, state = made[turn], y
+        for _ in range(150):
+            state = (state * kept).tanh() + y
+        return [state]
+
+    assert folded(check(function, matrix, matrix))[0] == 2
+
+
+def test_an_encoder_and_a_decoder():
+    def function(x, w):
+        x, w = x.detach().requires_grad_(), w.detach().requires_grad_()
+        state = x
+        for _ in range(150):
+            state = (state @ w).tanh()
+        read = x
+        for _ in range(150):
+            read = (read @ state).tanh()
+        return [read.detach(), *clew.autograd.grad(read.sum(), [x, w])]
+
+    assert folded(check(function, matrix, matrix))[0] >= 3
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_one_memory_in_several_places(fails):
+    """Written by elements, from both ends, and read whole; with steps that run as they are, too."""
+
+    def function(x, y):
+        buffer, state = clew.zeros(160, 3, 3), x
+        for at in range(160):
+            state = (state * y).tanh()
+            buffer[at].copy_(state)
+            buffer[159 - at].add_(y)
+            state = state + 0.01 * buffer.sum(0)
+            state = state.sort(1)[0] if fails else state
+        return [state, buffer]
+
+    assert folded(check(function, matrix, matrix))[0] == 1
+
+
 def test_a_loop_in_a_loop():
     def function(x, y):
         state = x
@@ -414,6 +460,17 @@ def test_checked_calls_compare_each_step():
         assert bits(compiled(start, rate)) == bits(function(start, rate))
     assert "checked: 2 calls" in compiled.why()
     assert folded(compiled)[0] == 2  # again, once nothing is to be checked
+
+
+def test_a_check_before_the_first_replay():
+    function = integrated(60)
+    compiled = clew.compile(function)
+    start, rate = clew.randn(2), clew.rand(1)
+    compiled(start, rate)
+    compiled.check(1)
+    for _ in range(4):
+        assert bits(compiled(start, rate)) == bits(function(start, rate))
+    assert folded(compiled)[0] == 2
 
 
 def test_code_takes_over(monkeypatch):

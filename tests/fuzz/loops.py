@@ -3,9 +3,9 @@
     python -m tests.fuzz.loops --programs 10000 --seed X
     CLEW_CODE=now python -m tests.fuzz.loops --programs 1000
 
-A loop has a state of two matrices, parameters, a sequence that it reads, a buffer that it fills and sums that it adds
-to; most are so long that their turns are folded. Prints what differs and how many were folded. Exits with 1 if anything
-differs.
+A loop has a state of two matrices, a parameter, a sequence that it reads, a buffer that it fills and a sum that it adds
+to. In half of the programs a second one follows, which reads what one turn of the first has made. Most are so long that
+their turns are folded. Prints what differs and how many were folded. Exits with 1 if anything differs.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ IN_PLACE: list[Callable[[Any, Any], Any]] = [
     lambda a, b: a.neg_(), lambda a, b: a[0].mul_(0.5), lambda a, b: a[:, 1:].add_(b[:, 1:]), lambda a, b: a.zero_(),
 ]  # fmt: skip
 KINDS = {
-    "unary": 40, "binary": 30, "in place": 8, "earlier": 6, "sum": 4, "sequence": 6, "fill": 3, "filled": 3,
+    "unary": 40, "binary": 30, "in place": 8, "earlier": 6, "sum": 4, "sequence": 6, "fill": 4, "filled": 4,
 }  # fmt: skip
 
 
@@ -71,6 +71,7 @@ class Drawn:
     unbound: bool
     each_turn: bool
     given: int
+    second: float  # which turn's state a second loop reads in place of a parameter; over 1: there is none
 
 
 def draw(seed: str) -> Drawn:
@@ -90,6 +91,7 @@ def draw(seed: str) -> Drawn:
         chosen.random() < 0.3,
         chosen.random() < 0.2,
         chosen.randrange(4),
+        2 * chosen.random(),
     )
 
 
@@ -111,7 +113,8 @@ def function_of(drawn: Drawn) -> Callable[..., list[Any]]:
                 new = one.choose(BINARY)(sequence[last if one.turns == 3 and not drawn.unbound else at], a)
             elif one.kind == "filled":
                 buffer = places["buffer"]
-                new = one.choose(BINARY)(a, buffer[at] if one.turns == 3 else buffer[max(at - 1, 0)].clone())
+                before = buffer[max(at - 1, 0)].clone() if one.turns == 2 else buffer.sum(0) * 0.1
+                new = one.choose(BINARY)(a, buffer[at] if one.turns == 3 else before)
             elif one.kind == "in place" and fresh:
                 target = fresh[int(one.of * len(fresh))]
                 if target.requires_grad:
@@ -120,7 +123,8 @@ def function_of(drawn: Drawn) -> Callable[..., list[Any]]:
             elif one.kind == "sum":
                 places["sum"].add_(a.detach(), alpha=0.1)
             elif one.kind == "fill":
-                places["buffer"][at].copy_(a.detach())
+                buffer = places["buffer"]
+                buffer[drawn.turns - 1 - at].add_(a.detach()) if one.turns == 3 else buffer[at].copy_(a.detach())
             if new is not None:
                 made.append(new)
                 fresh.append(new)
@@ -132,17 +136,21 @@ def function_of(drawn: Drawn) -> Callable[..., list[Any]]:
             x, w = (one.detach().clone().requires_grad_() for one in (x, w))
         if drawn.gradient and drawn.normed:
             sequence = sequence.detach().clone().requires_grad_()
-        state, earlier, outs = [x, y], [x] * 3, []
+        state, earlier, outs, kept = [x, y], [x] * 3, [], w
         places = {
             "buffer": clew.zeros(drawn.turns, SIZE, SIZE),
             "sum": clew.zeros(SIZE, SIZE),
             "sequence": sequence[: drawn.turns].unbind(0) if drawn.unbound else sequence,
         }
-        for at in range(drawn.turns):
-            state = turn(state, earlier, w, at, places)
-            earlier = [*earlier[1:], state[0]]
-            if drawn.each_turn:
-                outs.append(state[0].sum())
+        read, of_turn = w, int(drawn.second * drawn.turns)
+        for _ in range(2 if drawn.second < 1 else 1):
+            for at in range(drawn.turns):
+                state = turn(state, earlier, read, at, places)
+                earlier = [*earlier[1:], state[0]]
+                kept = state[0] if at == of_turn else kept
+                if drawn.each_turn:
+                    outs.append(state[0].sum())
+            read = kept
         given = [state[0].sum()] if drawn.given == 1 else [*state, places["sum"]]
         given += [state[0][1:]] if drawn.given == 2 else []
         given += [clew.stack(outs)] if outs else []
