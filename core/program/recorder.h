@@ -35,6 +35,9 @@ struct RecorderTables {
     std::unordered_map<const TensorObject*, int> outlined_results_;
     std::unordered_map<const Storage*, const TensorObject*> gradient_on_;  // which gradient of the call lies there
     std::unordered_map<const Node*, int> outlined_nodes_;
+    // Of memory with many registers: these by where they lie, and up to which they are noted.
+    std::unordered_multimap<std::uint64_t, int> registers_at_;
+    std::unordered_map<int, int> noted_on_;
     std::vector<int> shared_reads_;  // steps that hand out memory
     std::vector<int> set_by_;        // of each leaf: the step
 };
@@ -122,8 +125,9 @@ private:
     }
     int memory_to(const Tensor& tensor) { return memory_to(*tensor->storage); }
     // Among this register and those before it on its memory: one that looks there. -1: none does.
-    int find(int last, const Layout& layout, std::int64_t offset, DType dtype) const;
-    int find(int last, const Tensor& tensor) const {
+    int find(int last, const Layout& layout, std::int64_t offset, DType dtype);
+    int find_among_many(int last, const Layout& layout, std::int64_t offset, DType dtype);
+    int find(int last, const Tensor& tensor) {
         return find(last, tensor.layout(), byte_offset(tensor), tensor.dtype());
     }
     int first_before(int reg) const;     // on its memory

@@ -32,13 +32,36 @@ int Recorder::make_memory(Storage& storage, int made_by) {
     return memory;
 }
 
-int Recorder::find(int last, const Layout& layout, std::int64_t offset, DType dtype) const {
-    for (int reg = last; reg >= 0;) {
+int Recorder::find(int last, const Layout& layout, std::int64_t offset, DType dtype) {
+    constexpr int kFew = 32;
+    int reg = last;
+    for (int i = 0; reg >= 0 && i < kFew; ++i) {
         const KeptRegister& known = program_.of(reg);
         if (known.offset == offset && !known.number && same_geometry(layout, dtype, known)) return reg;
         reg = known.before;
     }
-    return -1;
+    return reg < 0 ? -1 : find_among_many(reg, layout, offset, dtype);
+}
+
+// As of a sequence whose elements are taken one by one.
+int Recorder::find_among_many(int last, const Layout& layout, std::int64_t offset, DType dtype) {
+    constexpr std::uint64_t kPrime = 0x9E3779B97F4A7C15u;
+    const int memory = program_.of(last).memory;
+    const auto place = [&](std::int64_t at) {
+        return (static_cast<std::uint64_t>(memory) * kPrime + static_cast<std::uint64_t>(at)) * kPrime;
+    };
+    int& noted = noted_on_.try_emplace(memory, -1).first->second;
+    for (int reg = last; reg > noted; reg = program_.of(reg).before)
+        registers_at_.emplace(place(program_.of(reg).offset), reg);
+    noted = std::max(noted, last);
+    int found = -1;
+    for (auto [one, end] = registers_at_.equal_range(place(offset)); one != end; ++one) {
+        const KeptRegister& known = program_.of(one->second);
+        if (known.memory == memory && known.offset == offset && !known.number && one->second <= last &&
+            same_geometry(layout, dtype, known))
+            found = std::max(found, one->second);
+    }
+    return found;
 }
 
 int Recorder::first_before(int reg) const {
