@@ -127,7 +127,7 @@ void Folding::take_step(int index) {
         int made = reg < 0 ? -1 : registers_[static_cast<std::size_t>(reg)];
         if (reg >= 0 && made < 0) {
             const KeptRegister& of = program_.of(reg);
-            if (of.made_by < 0 || of.made_by > index)
+            if (of.made_by < 0)
                 made = read_register(reg);
             else
                 made = registers_[static_cast<std::size_t>(reg)] = add_register(of, place_of(of.memory), now);

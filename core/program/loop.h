@@ -12,8 +12,9 @@
 // a constant: a body is a program on inputs that lie elsewhere in each turn, and memory that it makes itself.
 //
 // Turns at the beginning and at the end that differ stay steps, and so does all of a loop that the rules do not fit:
-// turns that read values in Python, draw, write memory from before the call, or leave tensors behind. A view of another
-// place in each turn (an element of a sequence) is no step of the body: who reads it is told where it looks.
+// turns that read values in Python, draw, write memory from before the call, leave tensors behind, or have a step that
+// takes two places of one memory which move differently. A view of another place in each turn (an element of a
+// sequence) is no step of the body: who reads it is told where it looks.
 #pragma once
 #include <memory>
 #include <vector>
@@ -26,13 +27,12 @@ struct Plan;
 
 struct Loop {
     static constexpr int kOwn = -1;
-    // Where memory lies that the body reads or writes: from the address of an input of the step, or of the loop's own
-    // memory.
+    // Where memory of the body lies in the first turn, from the address of an input of the step or of the loop's own
+    // memory; and how much further in each turn.
     struct Ground {
         int memory;  // of the body
         int input;   // of the step, or kOwn
         std::int64_t start, stride;
-        bool written;
     };
     // What a frame before the first turn holds: a copy.
     struct Begin {

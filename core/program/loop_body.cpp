@@ -38,11 +38,9 @@ void LoopBody::make() {
             writes.push_back({input_register(what, written.reg), 0, -1});
             const int memory = body.of(writes.back().reg).memory;
             body.memories[static_cast<std::size_t>(memory)].writers.push_back(now);
-            for (Loop::Ground& ground : loop_.grounds) {
-                if (ground.memory != memory) continue;
-                ground.written = true;
-                if (ground.input != Loop::kOwn) loop_.reaches[static_cast<std::size_t>(ground.input)].written = true;
-            }
+            for (const Loop::Ground& ground : loop_.grounds)
+                if (ground.memory == memory && ground.input != Loop::kOwn)
+                    loop_.reaches[static_cast<std::size_t>(ground.input)].written = true;
         }
         Step& made = body.steps.emplace_back(action, std::move(inputs), std::move(outputs));
         made.writes = std::move(writes);
@@ -69,7 +67,7 @@ int LoopBody::memory_of(const LoopMemory& what, int memory) {
     const LoopFrames& own = frames_[index_];
     if (what.kind == Kind::Own && what.lag) {
         known->second = new_memory(own.bytes(of().turns), -1);
-        loop_.grounds.push_back({known->second, Loop::kOwn, own.frame_of(0), own.stride(), false});
+        loop_.grounds.push_back({known->second, Loop::kOwn, own.frame_of(0), own.stride()});
     } else if (what.kind == Kind::Own) {
         known->second = new_memory(bytes, places_[static_cast<std::size_t>(what.step)]);
     } else if (what.kind == Kind::Other) {
@@ -77,13 +75,13 @@ int LoopBody::memory_of(const LoopMemory& what, int memory) {
         const int base = bases_[{what.loop, what.sign}] = what.turn - what.sign * what.at;
         known->second = new_memory(frames_[loop].bytes(found_[loop].turns), -1);
         const Inputs::At at = inputs_.of_loop(what.loop);
-        loop_.grounds.push_back({known->second, at.input, at.begin + frames_[loop].frame_of(base),
-                                 what.sign * frames_[loop].stride(), false});
+        loop_.grounds.push_back(
+            {known->second, at.input, at.begin + frames_[loop].frame_of(base), what.sign * frames_[loop].stride()});
     } else {
         known->second = new_memory(bytes, -1);
         if (finder_.constant_of(what.memory) >= 0) return known->second;
         const Inputs::At at = inputs_.of_memory(what.memory);
-        loop_.grounds.push_back({known->second, at.input, at.begin - what.shift * of().shown, what.shift, false});
+        loop_.grounds.push_back({known->second, at.input, at.begin - what.shift * of().shown, what.shift});
     }
     return known->second;
 }

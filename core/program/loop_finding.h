@@ -70,6 +70,7 @@ private:
     static bool may_be_folded(const Step& step);
     bool may_write(const FoundLoop& loop) const;
     bool has_one_name_each(const FoundLoop& loop) const;
+    bool tells_operands_apart(const FoundLoop& loop) const;
     bool is_met_from(int step, int memory) const;
     bool may_leave(const FoundLoop& loop) const;
     const KeptRegister& reg_at(int reg) const { return program_.of(reg); }

@@ -1,5 +1,7 @@
 // Which loops are left as they are: Note [Loops of programs].
 #include <algorithm>
+#include <tuple>
+#include <vector>
 
 #include "core/program/loop_finding.h"
 
@@ -32,7 +34,43 @@ bool LoopFinder::may_write(const FoundLoop& loop) const {
             }
         }
     }
-    return has_one_name_each(loop);
+    return has_one_name_each(loop) && tells_operands_apart(loop);
+}
+
+// Which memory of the body a call's operand is in, the planner tells by its address. So no step has two that are
+// different memories of the body in one of the program's, as x[0] and x[t] are.
+bool LoopFinder::tells_operands_apart(const FoundLoop& loop) const {
+    using Kind = LoopMemory::Kind;
+    struct Name {
+        int storage;
+        Kind kind;
+        int memory, sign;
+        std::int64_t shift;
+    };
+    const auto in_frames = [](int index) { return ~index; };
+    const auto name_of_memory = [&](const LoopMemory& what) -> Name {
+        if (what.kind == Kind::Own) return {in_frames(static_cast<int>(found_.size())), what.kind, 0, 0, 0};
+        if (what.kind == Kind::Other) return {in_frames(what.loop), what.kind, 0, what.sign, 0};
+        const int made_by = memory_at(what.memory).made_by, other = made_by < 0 ? -1 : loop_of_step(made_by);
+        return {other < 0 ? what.memory : in_frames(other), what.kind, what.memory, 0, what.shift};
+    };
+    std::size_t next = 0;
+    for (int i = 0; i < loop.period; ++i) {
+        std::vector<Name> met;
+        bool apart = true;
+        for_each_operand(step_at(loop.begin + loop.shown * loop.period + i), [&](int) {
+            const LoopMemory& what = loop.operands[next++];
+            if (what.kind == Kind::None || (what.kind == Kind::Own && what.lag == 0)) return;
+            const Name name = name_of_memory(what);
+            for (const Name& other : met)
+                apart = apart && (name.storage != other.storage ||
+                                  std::tie(name.kind, name.memory, name.sign, name.shift) ==
+                                      std::tie(other.kind, other.memory, other.sign, other.shift));
+            met.push_back(name);
+        });
+        if (!apart && !loop.moves[static_cast<std::size_t>(i)]) return false;
+    }
+    return true;
 }
 
 // What lies in a frame before the first turn is a copy: no turn finds it where it was, too.

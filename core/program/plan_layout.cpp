@@ -180,6 +180,7 @@ std::vector<char> Planner::only_saved() const {
 // Which registers have to be there as tensors, and what they look at.
 void Planner::look(Plan& plan) {
     std::vector<char> needed = slice_.wanted, made(program_.registers.size()), saved = only_saved();
+    for (const Pinned& one : program_.pinned) needed[static_cast<std::size_t>(one.reg)] = 0;
     for (std::size_t i = 0; i < noted_.size(); ++i) {
         if (noted_[i].captured) continue;
         const ReplayStep& run = slice_.runs_of[i];

@@ -266,6 +266,41 @@ def test_one_memory_in_several_places(fails):
     assert folded(check(function, matrix, matrix))[0] == 1
 
 
+@pytest.mark.parametrize(
+    "turn",
+    [
+        lambda x, at, w: clew.cat([x[at], x[199 - at]]) @ w,
+        lambda x, at, w: clew.stack([x[3], x[at]]).sum(0),
+        lambda x, at, w: nn.functional.linear(x[at], w[:3], x[0]),
+        lambda x, at, w: nn.functional.layer_norm(x[at], (3,), x[0], x[1]),
+    ],
+)
+def test_an_operation_on_two_places_of_one_tensor(turn):
+    """They move differently, so this stays steps."""
+
+    def function(x, w):
+        state = x[0] * 1.0
+        for at in range(200):
+            state = (turn(x, at, w) + state).tanh()
+        return [state]
+
+    compiled = check(function, lambda: clew.randn(200, 3), lambda: clew.randn(6, 3))
+    assert folded(compiled)[0] == 0
+
+
+def test_an_operation_on_two_places_that_another_loop_made():
+    def function(x, w):
+        made, state = [], x
+        for _ in range(150):
+            state = (state * w).tanh() + x
+            made.append(state)
+        for at in range(150):
+            state = (clew.cat([made[at], made[149 - at]]).sum(0) + clew.stack([made[10], made[at]]).sum(0)).tanh()
+        return [state]
+
+    check(function, matrix, matrix)
+
+
 def test_a_loop_in_a_loop():
     def function(x, y):
         state = x

@@ -45,7 +45,8 @@ IN_PLACE: list[Callable[[Any, Any], Any]] = [
     lambda a, b: a.neg_(), lambda a, b: a[0].mul_(0.5), lambda a, b: a[:, 1:].add_(b[:, 1:]), lambda a, b: a.zero_(),
 ]  # fmt: skip
 KINDS = {
-    "unary": 40, "binary": 30, "in place": 8, "earlier": 6, "sum": 4, "sequence": 6, "fill": 4, "filled": 4,
+    "unary": 40, "binary": 30, "in place": 8, "earlier": 6, "sum": 4, "sequence": 6, "places": 1, "fill": 4,
+    "filled": 4,
 }  # fmt: skip
 
 
@@ -111,6 +112,10 @@ def function_of(drawn: Drawn) -> Callable[..., list[Any]]:
                 sequence = places["sequence"]
                 last = drawn.turns - 1 - at
                 new = one.choose(BINARY)(sequence[last if one.turns == 3 and not drawn.unbound else at], a)
+            elif one.kind == "places":
+                sequence, last = places["sequence"], drawn.turns - 1 - at
+                new = one.choose(BINARY)(sequence[0 if one.turns == 1 else last], sequence[at])
+                new = clew.stack([new, a]).sum(0)
             elif one.kind == "filled":
                 buffer = places["buffer"]
                 before = buffer[max(at - 1, 0)].clone() if one.turns == 2 else buffer.sum(0) * 0.1
