@@ -64,6 +64,10 @@ private:
     bool is_calls_only();
 };
 
+// Calls of fewer steps are left as they are. The code of a plan knows its addresses once and for all; a turn of a loop
+// is told each time where it lies, and where there are few elements that takes as long again.
+inline std::size_t fewest_steps_to_fold = 16'000;
+
 // Folds what repeats. Gives for each step that there was its place now, -1 if it is in a loop; empty if nothing was
 // folded. Constants that only loops used are gone: `constants` says where the others are, -1 if they are not.
 std::vector<int> fold(Program& program, std::vector<int>& constants);
