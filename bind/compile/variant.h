@@ -55,9 +55,9 @@ struct Variant {
 
     // Takes over what the tracer has found; arguments are let go.
     void keep(Tracer& tracer, const CallArguments& arguments);
+    void fold();  // what repeats in its program: Note [Loops of programs]
     // Modules, tensors and instances are not kept alive any more; `died` is called when one dies, and has to drop the
     // variant.
-    void fold();  // what repeats in its program: Note [Loops of programs]
     void weaken(const nanobind::object& died);
     // Whether the floats are such that the call goes this way.
     bool fits(const CallArguments& arguments) const;
