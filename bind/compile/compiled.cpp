@@ -8,7 +8,6 @@
 #include "bind/compile/compiled_function.h"
 #include "bind/errors.h"
 #include "core/program/code/compiler.h"
-#include "core/program/loop.h"
 
 namespace nb = nanobind;
 
@@ -71,10 +70,6 @@ void init_compile(nb::module_& module) {
     module.def("set_compile_disabled", &set_compile_disabled);
     module.attr("records_calls") = static_cast<bool>(CLEW_READS_FRAMES);
     module.def("is_traced", &is_traced, "Whether a compiled function is recorded right now.");
-    module.def(
-        "fold_loops_from", [](std::size_t steps) { return std::exchange(fewest_steps_to_fold, steps); },
-        nb::arg("steps"),
-        "Calls of fewer steps keep their loops as they are, from now on. Gives what it was; for tests.");
     module.def("set_known_calls", &set_known_calls);
     module.def("set_spare_compiler", &code::set_spare_compiler, nb::arg("path"));
 }

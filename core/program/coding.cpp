@@ -142,7 +142,8 @@ private:
         for (const std::size_t memory : met) {
             const bool input = planner_.is_input(static_cast<int>(memory));
             const int inside = std::exchange(locals_[memory], {}).uses;
-            job->memories.push_back({input || planner_.wanted_[memory] || uses_[memory] != inside, input});
+            job->memories.push_back({input || planner_.wanted_[memory] || uses_[memory] != inside,
+                                     planner_.may_overlap(static_cast<int>(memory))});
         }
         if (written < kFewest) return nullptr;
         auto coded = std::make_unique<code::Coded>(std::move(calls), std::move(job));
@@ -152,11 +153,11 @@ private:
         return made;
     }
 
-    // A written input may overlap another one: no element of it becomes a variable.
+    // What may overlap an input: no element of it becomes a variable.
     code::Statement small_statement(const kernels::FlatLoop* loop, const Planner::References& references) const {
         code::Statement made = Planner::statement_of(loop, references);
         if (made.expression == nullptr) return made;
-        made.in_memory = loop->count > code::kFewElements || planner_.is_input(references[0].memory);
+        made.in_memory = loop->count > code::kFewElements || planner_.may_overlap(references[0].memory);
         if (loop->count > code::kManyElements) made.expression = nullptr;
         return made;
     }
@@ -237,7 +238,26 @@ void Plan::advance_code() {
             bases[static_cast<std::size_t>(operand.base)].point(pointer, operand.offset);
         };
     });
-    if (codes->is_settled()) located = {};
+    if (codes->is_settled()) drop_replaced();
+}
+
+void Plan::drop_replaced() {
+    located = {};
+    std::vector<kernels::KernelCall*> replaced;
+    for (code::Replaceable* const one : codes->found())
+        std::ranges::move(one->take_replaced(), std::back_inserter(replaced));
+    std::vector<char**> pointers;
+    for (kernels::KernelCall* const call : replaced)
+        for (const kernels::Operand& one : call->operands()) pointers.push_back(one.place);
+    std::ranges::sort(replaced);
+    std::ranges::sort(pointers);
+    const auto drop = [&](Base& base) {
+        std::erase_if(base.places, [&](const Place& one) { return std::ranges::binary_search(pointers, one.pointer); });
+        base.places.shrink_to_fit();
+    };
+    std::ranges::for_each(bases, drop);
+    drop(arena);
+    std::erase_if(calls, [&](const auto& call) { return std::ranges::binary_search(replaced, call.get()); });
 }
 
 }  // namespace clew

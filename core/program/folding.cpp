@@ -172,7 +172,8 @@ void Folding::put_back(std::vector<int>& constants) {
 }
 
 std::vector<int> fold(Program& program, std::vector<int>& constants) {
-    if (program.recorded || program.steps.size() < fewest_steps_to_fold || !program.finished || !program.outcome ||
+    constexpr std::size_t kFewest = 500;  // steps
+    if (program.recorded || program.steps.size() < kFewest || !program.finished || !program.outcome ||
         !program.nodes.empty() || !program.living.empty())
         return {};
     Folding folding(program);

@@ -120,22 +120,49 @@ void Loop::run_calls(char* const* inputs, char* own) {
     }
     for (const Begin& one : begins)
         std::memcpy(own + one.to, inputs[one.input] + one.from, static_cast<std::size_t>(one.bytes));
-    for (int turn = 0; turn < turns; ++turn) {
-        for (const Ground& one : grounds)
-            plan.move(one.memory, (one.input == kOwn ? own : inputs[one.input]) + one.start + turn * one.stride);
-        if (plan.codes) plan.advance_code();
-        run_turn(plan);
-    }
-}
-
-void Loop::run_turn(const Plan& plan) const {
     const Planned* now = nullptr;
     try {
-        for (const Planned& one : plan.order) (now = &one)->call->run();
+        run_turns(plan, inputs, own, now);
     } catch (const Error& error) {
         const ReplayStep& of = body.slices[0]->runs_of[static_cast<std::size_t>(now->step)];
         throw ReplayFailed(error.what(), &body.steps[static_cast<std::size_t>(of.step)]);
     }
+}
+
+void Loop::run_turns(Plan& plan, char* const* inputs, char* own, const Planned*& now) const {
+    const auto go_to = [&](int turn) {
+        for (const Ground& one : grounds)
+            plan.move(one.memory, (one.input == kOwn ? own : inputs[one.input]) + one.start + turn * one.stride);
+    };
+    const auto run = [&] {
+        for (const Planned& one : plan.order) (now = &one)->call->run();
+    };
+    int turn = 0;
+    for (; turn < turns && plan.codes && !plan.codes->is_settled(); ++turn) {
+        go_to(turn);
+        plan.advance_code();
+        run();
+    }
+    if (turn == turns) return;
+    go_to(turn);
+    if (!plan.moving) plan.moving = pointers_that_move(plan);
+    for (const Ground& one : grounds)
+        if (Plan::Base* const base = plan.base(one.memory); base && one.stride)
+            base->address = nullptr;  // not for long
+    for (run(); ++turn < turns; run()) plan.moving->move();
+}
+
+// And all of a table that has some of them.
+kernels::MovingPointers Loop::pointers_that_move(Plan& plan) const {
+    kernels::MovingPointers moving;
+    for (const Ground& one : grounds)
+        if (const Plan::Base* const base = plan.base(one.memory); base && one.stride)
+            for (const Plan::Place& place : base->places) moving.add(place.pointer, one.stride);
+    if (plan.codes)
+        for (code::Replaceable* const code : plan.codes->found())
+            for (char*& pointer : code->table()) moving.add(&pointer, 0);
+    moving.seal();
+    return moving;
 }
 
 }  // namespace clew

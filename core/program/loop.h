@@ -24,6 +24,10 @@
 namespace clew {
 
 struct Plan;
+struct Planned;
+namespace kernels {
+class MovingPointers;
+}
 
 struct Loop {
     static constexpr int kOwn = -1;
@@ -60,13 +64,10 @@ struct Loop {
 
 private:
     void run_steps(int turn, Tensors inputs, const Tensor& own);
-    void run_turn(const Plan& plan) const;
+    void run_turns(Plan& plan, char* const* inputs, char* own, const Planned*& now) const;
+    kernels::MovingPointers pointers_that_move(Plan& plan) const;
     bool is_calls_only();
 };
-
-// Calls of fewer steps are left as they are. The code of a plan knows its addresses once and for all; a turn of a loop
-// is told each time where it lies, and where there are few elements that takes as long again.
-inline std::size_t fewest_steps_to_fold = 16'000;
 
 // Folds what repeats. Gives for each step that there was its place now, -1 if it is in a loop; empty if nothing was
 // folded. Constants that only loops used are gone: `constants` says where the others are, -1 if they are not.

@@ -46,8 +46,27 @@ void LoopBody::make() {
         made.writes = std::move(writes);
     }
     pin();
+    note_apart();
     body.forget_known();
     body.finished = body.is_body = true;
+}
+
+// What the program made outside of all loops, if the turns see it in one way, and this loop's frames.
+void LoopBody::note_apart() {
+    Program& body = loop_.body;
+    std::map<std::int64_t, int> ways;
+    for (const auto& [key, memory] : memories_)
+        if (key[0] == static_cast<std::int64_t>(Kind::Fixed)) ++ways[key[1]];
+    for (const auto& [key, memory] : memories_) {
+        const int input = body.memories[static_cast<std::size_t>(memory)].input;
+        if (input < 0) continue;
+        bool apart = key[0] == static_cast<std::int64_t>(Kind::Own);
+        if (key[0] == static_cast<std::int64_t>(Kind::Fixed)) {
+            const int made = program_.memories[static_cast<std::size_t>(key[1])].made_by;
+            apart = made >= 0 && finder_.loop_of_step(made) < 0 && ways[key[1]] == 1;
+        }
+        body.inputs[static_cast<std::size_t>(input)].apart = apart;
+    }
 }
 
 int LoopBody::new_memory(std::int64_t bytes, int made_by) {

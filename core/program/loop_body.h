@@ -63,6 +63,7 @@ private:
     int output_register(const LoopMemory& what, int reg);
     int add_register(int memory, const KeptRegister& like, std::int64_t offset, int made_by);
     void pin();
+    void note_apart();
 
     const Program& program_;
     const LoopFinder& finder_;

@@ -28,6 +28,7 @@
 
 #include "core/base/slab_list.h"
 #include "core/kernels/memory/flat_loops.h"
+#include "core/kernels/memory/pointers.h"
 #include "core/program/by_position.h"
 #include "core/program/code/coded.h"
 #include "core/program/program.h"
@@ -111,10 +112,16 @@ struct Plan {
     std::unique_ptr<code::Codes> codes;  // null: none is worth it, or wanted
     std::shared_ptr<Planner> planner;    // until these are found
     void advance_code();
+    void drop_replaced();  // Note [Code takes over]
 
+    std::optional<kernels::MovingPointers> moving;  // from turn to turn of a loop, once code has been tried
+
+    Base* base(int memory) {
+        const int index = base_of[static_cast<std::size_t>(memory)];
+        return index < 0 ? nullptr : &bases[static_cast<std::size_t>(index)];
+    }
     void move(int memory, char* address) {
-        if (const int index = base_of[static_cast<std::size_t>(memory)]; index >= 0)
-            bases[static_cast<std::size_t>(index)].move(address);
+        if (Base* const found = base(memory)) found->move(address);
     }
     std::int64_t bytes() const;  // that it takes between replays
 };
@@ -223,6 +230,10 @@ private:
     bool is_input(int memory) const {
         const auto index = static_cast<std::size_t>(memory);
         return index < program_.memories.size() && program_.memories[index].input >= 0;
+    }
+    bool may_overlap(int memory) const {  // memory of another input
+        const int input = is_input(memory) ? program_.memories[static_cast<std::size_t>(memory)].input : -1;
+        return input >= 0 && !program_.inputs[static_cast<std::size_t>(input)].apart;
     }
     std::vector<int> count_uses() const;
     static code::Statement statement_of(const kernels::FlatLoop* loop, const References& references);

@@ -38,6 +38,7 @@ std::int64_t Plan::bytes() const {
                        (kept_arena ? kept_arena->bytes : 0) + static_cast<std::int64_t>(loops->bytes());
     for (const Base& base : bases) sum += table(base.places);
     for (const auto& call : calls) sum += static_cast<std::int64_t>(call->bytes());
+    if (moving) sum += static_cast<std::int64_t>(moving->bytes());
     return sum + (planner ? planner->bytes() : 0);
 }
 

@@ -59,6 +59,7 @@ struct Input {
     const void* counter = nullptr;  // of versions, when it was met: a .grad may be replaced in the block
     bool bound = false;             // an argument: another tensor in each call
     bool older = true;              // somebody else had it before the block
+    bool apart = false;             // no other input on other memory overlaps it
     const Tensor& present() const { return grad_of ? present_grad() : tensor; }
 
 private:

@@ -114,7 +114,7 @@ def test_drawn_programs(size, dtype):
 
 
 def test_what_repeats_itself_is_a_loop(cache):
-    for links in (500, 740, 2180):
+    for links in (70, 94, 118):  # longer ones are folded before: test_6_2_loops.py
         compiled = check(chain(links))
         (line,) = compiled.code
         assert "2 of them loops" in line
@@ -199,7 +199,7 @@ def call_until_coded(compiled):
 def test_nobody_waits(compiler, monkeypatch, tmp_path):
     monkeypatch.setenv("CLEW_CODE", "1")
     compiler(f'touch {tmp_path}/begun; while [ ! -e {tmp_path}/go ]; do sleep 0.05; done; exec cc "$@"')
-    compiled = check(chain(1000), calls=100)
+    compiled = check(chain(120), calls=1500)
     (line,) = compiled.code
     assert "still being compiled" in line
     (tmp_path / "go").touch()
@@ -211,7 +211,7 @@ def test_the_environment_is_that_of_the_call_that_asked(compiler, cache, monkeyp
     """The thread compiles one after the other, and what it has not begun yet may wait for a while."""
     monkeypatch.setenv("CLEW_CODE", "1")
     compiler(f'while [ ! -e {tmp_path}/go ]; do sleep 0.05; done; exec cc "$@"')
-    first, second = check(chain(1000), calls=60), check(chain(1001), calls=60)
+    first, second = check(chain(120), calls=1500), check(chain(121), calls=1500)
     monkeypatch.setenv("CLEW_CACHE_DIR", str(tmp_path / "other"))
     monkeypatch.setenv("CLEW_CC", "no-such-compiler")
     (tmp_path / "go").touch()

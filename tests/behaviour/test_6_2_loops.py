@@ -1,6 +1,6 @@
 """Row 6.2: turns of a loop that repeat are one step of the program, and eager's to the bit.
 
-See Note [Loops of programs] in core/program/loop.h. Calls of fewer than 16,000 steps stay as they are; here it is 500.
+See Note [Loops of programs] in core/program/loop.h. Calls of fewer than 500 steps stay as they are.
 """
 
 import re
@@ -18,15 +18,6 @@ sys.path.append(str(Path(__file__).resolve().parent.parent / "fuzz"))
 import loops
 
 pytestmark = pytest.mark.records_calls
-
-
-@pytest.fixture(autouse=True)
-def short_calls_too(request):
-    if "as_it_is" in request.node.name:
-        yield
-        return
-    with loops.folded_from(500):
-        yield
 
 
 def bits(results):
@@ -97,11 +88,6 @@ def test_what_is_kept_does_not_grow_with_the_turns():
         left.append(rest)
     assert max(left) - min(left) < 150  # what is left beside whole turns of 64 steps and more
     assert max(kept) < 1.5 * min(kept)
-
-
-def test_long_and_short_calls_as_it_is():
-    assert folded(check(integrated(100), *state_and_rate(), calls=3))[0] == 0
-    assert folded(check(integrated(500), *state_and_rate(), calls=3))[0] == 2
 
 
 def test_short_loops_stay_steps():

@@ -11,7 +11,6 @@ their turns are folded. Prints what differs and how many were folded. Exits with
 from __future__ import annotations
 
 import argparse
-import contextlib
 import random
 import sys
 import time
@@ -22,7 +21,6 @@ from typing import Any
 import numpy as np
 
 import clew
-from clew import _core
 
 SIZE = 4
 CALLS = 5
@@ -248,22 +246,7 @@ def outcomes(seed: str, wanted: int) -> Iterator[tuple[str, Outcome]]:
             yield name, outcome
 
 
-@contextlib.contextmanager
-def folded_from(steps: int) -> Iterator[None]:
-    """Loops of calls that are so short, too."""
-    before = _core.fold_loops_from(steps)
-    try:
-        yield
-    finally:
-        _core.fold_loops_from(before)
-
-
 def tally(seed: str, wanted: int, say: bool = False) -> Tally:
-    with folded_from(500):
-        return tally_as_it_is(seed, wanted, say)
-
-
-def tally_as_it_is(seed: str, wanted: int, say: bool) -> Tally:
     found, began = Tally(), time.monotonic()
     for name, outcome in outcomes(seed, wanted):
         found.programs += 1

@@ -57,6 +57,7 @@ std::string Replaceable::text(bool is_asked_for) const {
 
 Coded::Coded(std::vector<kernels::KernelCall*> calls, std::shared_ptr<Job> job)
     : Replaceable(std::move(job)), calls_(std::move(calls)) {
+    for (const kernels::KernelCall* call : calls_) count_ += static_cast<std::int64_t>(calls_in(*call));
     for (const Statement& one : job_->statements)
         for (const Access& access : one.accesses)
             if (access.written) outside_.push_back(job_->memories[static_cast<std::size_t>(access.memory)].outside);
@@ -119,10 +120,16 @@ void Coded::take(const Text& text, const Follow& follow) {
     }
 }
 
-std::int64_t Coded::calls() const {
-    std::size_t sum = 0;
-    for (const kernels::KernelCall* call : calls_) sum += calls_in(*call);
-    return static_cast<std::int64_t>(sum);
+std::vector<kernels::KernelCall*> Coded::take_replaced() {
+    if (state_ != State::Code) return {};
+    std::vector<kernels::KernelCall*> replaced = std::exchange(calls_, {});
+    outside_ = {};
+    std::vector<char*> called = table_;
+    std::ranges::sort(called);
+    std::erase_if(replaced, [&](kernels::KernelCall* call) {
+        return std::ranges::binary_search(called, reinterpret_cast<char*>(call));
+    });
+    return replaced;
 }
 
 std::string Coded::name() const { return format("%lld calls", static_cast<long long>(calls())); }
@@ -138,9 +145,13 @@ void Codes::advance(const std::function<Follow(std::size_t)>& follow) {
         for (const Replaceable* one : all()) one->ask(now_);
         stage_ = Stage::Asked;
     }
-    if (!std::ranges::all_of(all_, [](const Replaceable* one) { return one->is_done(); })) return;
+    if (stage_ == Stage::Installed) {
+        if (std::ranges::none_of(all_, &Replaceable::is_first)) stage_ = Stage::Settled;
+        return;
+    }
+    if (!std::ranges::all_of(all_, &Replaceable::is_done)) return;
     for (std::size_t i = 0; i < all_.size(); ++i) all_[i]->install(follow(i));
-    stage_ = Stage::Settled;
+    stage_ = Stage::Installed;
 }
 
 std::vector<std::string> Codes::text() {

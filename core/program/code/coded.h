@@ -5,11 +5,14 @@
 // finds that it is done, and from then on calls the function. The first time it runs both, on the same data, and
 // compares all that is read afterwards; code that makes other bits is not called again.
 //
+// Then the calls that it stands for are gone, and nothing moves their pointers any more.
+//
 // Of a NaN that meets another one, arithmetic hands on either: which one is up to the compiler, of loops as of code. So
 // a NaN of code may have another sign or payload than eager's.
 #pragma once
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,6 +43,11 @@ public:
         job_->tools = Tools::find();
         now ? do_now(*job_) : compile_later(job_);
     }
+    bool is_first() const { return state_ == State::First; }
+    // Where code finds its operands.
+    virtual std::span<char*> table() { return {}; }
+    // That it stands for, and does not call itself; once.
+    virtual std::vector<kernels::KernelCall*> take_replaced() { return {}; }
     bool is_done() const { return job_->done.load(std::memory_order_acquire); }
     // Once it is done.
     void install(const Follow& follow);
@@ -71,7 +79,9 @@ public:
     kernels::Operands operands() override { return {}; }
     std::size_t bytes() const override;
     std::int64_t work() const override { return 0; }
-    std::int64_t calls() const override;
+    std::int64_t calls() const override { return count_; }
+    std::span<char*> table() override { return table_; }
+    std::vector<kernels::KernelCall*> take_replaced() override;
 
 private:
     void take(const Text& text, const Follow& follow) override;
@@ -83,6 +93,7 @@ private:
     void compare() const;
 
     std::vector<kernels::KernelCall*> calls_;
+    std::int64_t count_ = 0;
     std::vector<char> outside_;  // of each operand that is written, call by call: somebody reads it afterwards
     std::vector<char*> table_;
     std::vector<std::unique_ptr<kernels::KernelCall>> parts_;  // of runs of flat calls, which code calls one by one
@@ -95,11 +106,12 @@ public:
     Codes(std::int64_t calls, Find find) : find_(std::move(find)), calls_(calls) {}
     // Before a replay. `follow` is asked for each of them.
     void advance(const std::function<Follow(std::size_t)>& follow);
-    bool is_settled() const { return stage_ == Stage::Settled; }
+    bool is_settled() const { return stage_ == Stage::Settled; }  // code has been tried where there is some
+    const std::vector<Replaceable*>& found() const { return all_; }
     std::vector<std::string> text();
 
 private:
-    enum class Stage { Counting, Asked, Settled };
+    enum class Stage { Counting, Asked, Installed, Settled };
     const std::vector<Replaceable*>& all();
 
     Find find_;

@@ -17,7 +17,7 @@ public:
     const kernels::Strips& strips() const override { return *strips_; }
     std::int64_t local_bytes() const override { return strips_->local_bytes(); }
     void run_part(std::int64_t begin, std::int64_t end, char* local) const override;
-    bool is_first() const override { return state_ == State::First; }
+    bool is_first() const override { return Replaceable::is_first(); }
     void settle() const override;
     kernels::Operands operands() override { return strips_->operands(); }
     std::size_t bytes() const override;
