@@ -48,11 +48,7 @@ int Folding::add_memory(std::int64_t bytes, int input, int made_by) {
 }
 
 int Folding::add_register(const KeptRegister& like, Place at, int made_by) {
-    const int reg = static_cast<int>(folded_.registers.size());
-    int& last = new_memory(at.memory).last;
-    folded_.registers.emplace_back(like.layout, at.begin + like.offset, at.memory, made_by, like.dtype, like.number,
-                                   std::exchange(last, reg));
-    return reg;
+    return folded_.add_register({like.layout, at.begin + like.offset, at.memory, made_by, like.dtype, like.number});
 }
 
 Folding::Place Folding::place_of(int memory) {

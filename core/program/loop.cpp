@@ -15,10 +15,11 @@ namespace {
 // All turns, by pointers to the inputs of the step and to the loop's own memory.
 class LoopCall final : public kernels::KernelCall {
 public:
-    LoopCall(Loop& loop, Tensors inputs, const Tensor& own)
-        : loop_(loop), traits_(loop.may_fail() ? kernels::kMayFail : 0u), own_(own->storage->data) {
-        for (const Tensor& input : inputs) inputs_.push_back(static_cast<char*>(input.data()));
-    }
+    LoopCall(Loop& loop, std::vector<char*> inputs, const Tensor& own)
+        : loop_(loop),
+          traits_(loop.may_fail() ? kernels::kMayFail : 0u),
+          own_(own->storage->data),
+          inputs_(std::move(inputs)) {}
     void run() const override { loop_.run_calls(inputs_.data(), own_); }
     kernels::Operands operands() override {
         kernels::Operands list;
@@ -71,19 +72,23 @@ std::size_t steps_in_loops(const Program& program) {
 }
 
 void Loop::run(Tensors inputs, const Tensor& own) {
+    std::vector<char*> places;
+    for (const Tensor& input : inputs) places.push_back(static_cast<char*>(input.data()));
     {
         const Uncaptured apart;
-        for (const Begin& one : begins)
-            std::memcpy(own->storage->data + one.to,
-                        static_cast<char*>(inputs[static_cast<std::size_t>(one.input)].data()) + one.from,
-                        static_cast<std::size_t>(one.bytes));
+        begin(places.data(), own->storage->data);
         for (int turn = 0; turn < turns; ++turn) run_steps(turn, inputs, own);
     }
     if (kernel_mode != KernelMode::Capture) return;
     if (is_calls_only())
-        kernels::capture_under_way->calls.push_back(std::make_unique<LoopCall>(*this, inputs, own));
+        kernels::capture_under_way->calls.push_back(std::make_unique<LoopCall>(*this, std::move(places), own));
     else
         note_uncaptured();
+}
+
+void Loop::begin(char* const* inputs, char* own) const {
+    for (const Begin& one : begins)
+        std::memcpy(own + one.to, inputs[one.input] + one.from, static_cast<std::size_t>(one.bytes));
 }
 
 void Loop::run_steps(int turn, Tensors inputs, const Tensor& own) {
@@ -118,8 +123,7 @@ void Loop::run_calls(char* const* inputs, char* own) {
         plan.put_arena(arena = plan.new_arena());
         if (plan.arena_bytes <= Plan::kKeptArena) plan.kept_arena = arena;
     }
-    for (const Begin& one : begins)
-        std::memcpy(own + one.to, inputs[one.input] + one.from, static_cast<std::size_t>(one.bytes));
+    begin(inputs, own);
     const Planned* now = nullptr;
     try {
         run_turns(plan, inputs, own, now);

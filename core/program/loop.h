@@ -9,7 +9,9 @@
 // what a turn of another loop made: a backward goes through the turns of its forward from the last to the first. What
 // is needed outside its turn lies in the loop's own memory, in frames of one size, one for each turn and a few before
 // these for what the first ones find. So the address of everything that a turn touches is that of the turn before and
-// a constant: a body is a program on inputs that lie elsewhere in each turn, and memory that it makes itself.
+// a constant: a body is a program on inputs that lie elsewhere in each turn, and memory that it makes itself. From turn
+// to turn its pointers move by constants, those of a table of code all at once. Frames overlap nothing else, so code
+// may keep in variables what it writes there (Input::apart).
 //
 // Turns at the beginning and at the end that differ stay steps, and so does all of a loop that the rules do not fit:
 // turns that read values in Python, draw, write memory from before the call, leave tensors behind, or have a step that
@@ -63,6 +65,7 @@ struct Loop {
     bool may_fail();
 
 private:
+    void begin(char* const* inputs, char* own) const;
     void run_steps(int turn, Tensors inputs, const Tensor& own);
     void run_turns(Plan& plan, char* const* inputs, char* own, const Planned*& now) const;
     kernels::MovingPointers pointers_that_move(Plan& plan) const;

@@ -125,12 +125,7 @@ int LoopBody::find(int memory, const KeptRegister& like, std::int64_t offset) co
 }
 
 int LoopBody::add_register(int memory, const KeptRegister& like, std::int64_t offset, int made_by) {
-    Program& body = loop_.body;
-    const int reg = static_cast<int>(body.registers.size());
-    int& last = body.memories[static_cast<std::size_t>(memory)].last;
-    body.registers.emplace_back(like.layout, offset, memory, made_by, like.dtype, like.number,
-                                std::exchange(last, reg));
-    return reg;
+    return loop_.body.add_register({like.layout, offset, memory, made_by, like.dtype, like.number});
 }
 
 // What a turn finds there where it has not made it is an input, or a constant.

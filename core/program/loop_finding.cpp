@@ -131,37 +131,37 @@ std::vector<LoopFinder::Repeat> LoopFinder::repeats() const {
     return found;
 }
 
-bool LoopFinder::accept(Repeat of) {
-    const int shown = of.turns / 2;
-    std::vector<LoopMemory> operands;
-    std::vector<char> moved;
-    int earliest = 0;  // where all that is fixed is there
+// Of the turn that is shown, by what it has in common with the one before.
+std::optional<LoopFinder::Turn> LoopFinder::look_at(const Repeat& of, int shown) const {
+    Turn turn{.earliest = 0};
     for (int i = 0; i < of.period; ++i) {
         const Step &step = step_at(of.begin + shown * of.period + i),
                    &before = step_at(of.begin + (shown - 1) * of.period + i);
-        if (!may_be_folded(step)) return false;
-        moved.push_back(!does_the_same(*step.action, *before.action));
-        std::vector<int> was;
+        if (!may_be_folded(step)) return std::nullopt;
+        const bool moves = !does_the_same(*step.action, *before.action);
+        turn.moves.push_back(moves);
+        std::vector<int> was, now;
         for_each_operand(before, [&](int reg) { was.push_back(reg); });
-        std::size_t k = 0;
-        bool known = true;
-        for_each_operand(step, [&](int reg) {
-            const std::optional<LoopMemory> what =
-                k < was.size() ? what_is(reg, was[k], of, shown) : std::optional<LoopMemory>();
-            ++k;
-            known = known && what;
-            if (!known) return;
-            operands.push_back(*what);
-            if (what->kind == LoopMemory::Kind::Fixed)
-                if (const int made = memory_at(what->memory).made_by; made >= of.begin)
-                    earliest = std::max(earliest, (made - of.begin) / of.period + 1);
-        });
-        if (!known || k != was.size()) return false;
-        const auto is_fixed = [](const LoopMemory& one) { return one.kind == LoopMemory::Kind::Fixed; };
-        if (moved.back() &&
-            !std::all_of(operands.end() - static_cast<std::ptrdiff_t>(step.outputs.size()), operands.end(), is_fixed))
-            return false;
+        for_each_operand(step, [&](int reg) { now.push_back(reg); });
+        if (now.size() != was.size()) return std::nullopt;
+        for (std::size_t k = 0; k < now.size(); ++k) {
+            const std::optional<LoopMemory> what = what_is(now[k], was[k], of, shown);
+            const bool fixed = what && what->kind == LoopMemory::Kind::Fixed;
+            const bool is_output = k >= step.inputs.size() && k < step.inputs.size() + step.outputs.size();
+            if (!what || (moves && is_output && !fixed)) return std::nullopt;
+            turn.operands.push_back(*what);
+            if (const int made = fixed ? memory_at(what->memory).made_by : -1; made >= of.begin)
+                turn.earliest = std::max(turn.earliest, (made - of.begin) / of.period + 1);
+        }
     }
+    return turn;
+}
+
+bool LoopFinder::accept(const Repeat& of) {
+    const int shown = of.turns / 2;
+    std::optional<Turn> turn = look_at(of, shown);
+    if (!turn) return false;
+    auto& [operands, moves, earliest] = *turn;
     int first = shown, last = shown;
     while (first > earliest && repeats_in(of, operands, first - 1, shown)) --first;
     while (last + 1 < of.turns && repeats_in(of, operands, last + 1, shown)) ++last;
@@ -170,7 +170,7 @@ bool LoopFinder::accept(Repeat of) {
     loop.shown = shown - first;
     for (LoopMemory& one : operands) one.at -= first, loop.lags = std::max(loop.lags, one.lag);
     loop.operands = std::move(operands);
-    loop.moves = std::move(moved);
+    loop.moves = std::move(moves);
     if (loop.turns < kFewestTurns || loop.turns * loop.period < kFewestSteps || !may_write(loop) || !may_leave(loop))
         return false;
     std::fill(loop_of_.begin() + loop.begin, loop_of_.begin() + loop.end(), static_cast<int>(found_.size()));

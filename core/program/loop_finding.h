@@ -57,11 +57,17 @@ private:
     struct Repeat {
         int begin, period, turns;
     };
+    struct Turn {
+        std::vector<LoopMemory> operands{};
+        std::vector<char> moves{};
+        int earliest;  // where all that is fixed is there
+    };
     // loop_finding.cpp
     void note_constants();
     std::vector<int> kinds_of_actions() const;
     std::vector<Repeat> repeats() const;
-    bool accept(Repeat of);
+    std::optional<Turn> look_at(const Repeat& of, int shown) const;
+    bool accept(const Repeat& of);
     // loop_operands.cpp
     std::optional<LoopMemory> what_is(int reg, int before, const Repeat& of, int turn) const;
     bool fits(const LoopMemory& what, int reg, int shown, const Repeat& of, int turn, int of_shown) const;

@@ -203,6 +203,12 @@ struct Recorded {
     std::vector<Refusal> once;  // why it can't run a second time as a whole
     std::vector<Handle> held;   // Python things that steps need
     bool has_backward = false;
+    int add_register(KeptRegister&& reg) {  // its memory is there
+        const int number = static_cast<int>(registers.size());
+        reg.before = std::exchange(memories[static_cast<std::size_t>(reg.memory)].last, number);
+        registers.push_back(std::move(reg));
+        return number;
+    }
     // Of steps that do the same at the same line, the action and its attributes are kept once.
     const Action* keep(Action&& action);
     void* vary_attributes(Step& step);         // for who changes them between runs: they are nobody else's from now on

@@ -70,11 +70,9 @@ int Recorder::first_before(int reg) const {
 }
 
 int Recorder::add_register(int memory, const Tensor& tensor, int made_by) {
-    const int reg = static_cast<int>(program_.registers.size());
     const bool number = tensor->has(TensorObject::kWrappedNumber);
-    int& last = program_.memories[static_cast<std::size_t>(memory)].last;
-    program_.registers.emplace_back(tensor->layout, byte_offset(tensor), memory, made_by, tensor.dtype(), number,
-                                    std::exchange(last, reg));
+    const int reg =
+        program_.add_register({tensor->layout, byte_offset(tensor), memory, made_by, tensor.dtype(), number});
     const std::uint64_t identity = identity_of(*tensor->storage), place = identity - first_identity_;
     if (identity < first_identity_) return reg;
     reach(last_on_, place + 1, -1);
