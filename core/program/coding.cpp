@@ -18,7 +18,7 @@ namespace clew {
 class Coding {
 public:
     Coding(Planner& planner, Plan& plan)
-        : planner_(planner), plan_(plan), uses_(planner.count_uses()), locals_(planner.memories()) {}
+        : planner_(planner), plan_(plan), uses_(planner.count_uses()), used_(uses_.size()), locals_(uses_.size()) {}
 
     static constexpr int kFewest = 3;  // statements on elements that are worth a function
 
@@ -41,7 +41,9 @@ public:
                 order.insert(order.end(), plan_.order.begin() + static_cast<std::ptrdiff_t>(at),
                              plan_.order.begin() + static_cast<std::ptrdiff_t>(end));
             }
-            at = end;
+            for (; at < end; ++at)
+                for (const Planner::References* references : references_[at])
+                    for (const Planner::Reference& one : *references) ++used_[static_cast<std::size_t>(one.memory)];
         }
         if (all.empty()) return all;
         plan_.safe = plan_.safe < plan_.order.size() ? safe : order.size();
@@ -142,7 +144,7 @@ private:
         for (const std::size_t memory : met) {
             const bool input = planner_.is_input(static_cast<int>(memory));
             const int inside = std::exchange(locals_[memory], {}).uses;
-            job->memories.push_back({input || planner_.wanted_[memory] || uses_[memory] != inside,
+            job->memories.push_back({input || planner_.wanted_[memory] || uses_[memory] != used_[memory] + inside,
                                      planner_.may_overlap(static_cast<int>(memory))});
         }
         if (written < kFewest) return nullptr;
@@ -164,7 +166,7 @@ private:
 
     Planner& planner_;
     Plan& plan_;
-    std::vector<int> uses_;
+    std::vector<int> uses_, used_;  // of each memory: in all, before what is put together
     struct Local {
         int index = -1, uses = 0;
     };

@@ -153,6 +153,22 @@ def test_inputs_that_are_written():
         assert got == bits(function(x, y)) + bits(weights)
 
 
+def test_memory_that_is_used_again():
+    """What code writes and nobody reads after it leaves its place to others."""
+    place = clew.tensor([1])
+
+    def function(x, y):
+        made = x * 2
+        chosen = clew.stack([x, y]).index_select(0, place)[0]  # may fail, so it stays between
+        made.add_(chosen)
+        first = made * chosen
+        second = (first + 1) * first
+        return (second - first + second,)
+
+    (line,) = check(function).code
+    assert "pieces" in line
+
+
 def test_kept_programs():
     x, y = clew.randn(4), clew.randn(4)
     with clew.keep_graph() as program:

@@ -44,7 +44,7 @@ struct Statement {
 };
 
 struct MemoryUse {
-    bool outside = true;  // somebody else reads it afterwards, or has written it before
+    bool outside = true;  // somebody else reads it afterwards
     bool input = false;   // two inputs may overlap
 };
 
