@@ -152,7 +152,7 @@ void Loop::run_turns(Plan& plan, char* const* inputs, char* own, const Planned*&
     if (!plan.moving) plan.moving = pointers_that_move(plan);
     for (const Ground& one : grounds)
         if (Plan::Base* const base = plan.base(one.memory); base && one.stride)
-            base->address = nullptr;  // not for long
+            base->address = nullptr;  // it won't be there: whoever is next moves it anew
     for (run(); ++turn < turns; run()) plan.moving->move();
 }
 
