@@ -179,7 +179,7 @@ void Recorder::note_backward(Tensors roots) {
         Node* const node = seen[next];
         if (node->sequence < program_.began)
             return refuse(
-                format("backward goes through %s, which was made before the block; make the whole graph inside",
+                format("runs a backward through %s, which was made before the block; make the whole graph inside",
                        node->kind->node_name));
         for (std::uint32_t i = 0; i < node->edge_count; ++i) visit(node->edge_nodes()[i]);
     }

@@ -291,3 +291,72 @@ def test_a_recurrent_layer_at_the_root(kind: Any, bias: bool, which: int) -> Non
         ):
             assert one.tolist() == other.tolist()
     assert compiled.hits == 2
+
+
+def gradients_outside(function: Callable[..., Any], calls: int = 8, zero: bool = True) -> list[Any]:
+    """Of calls with new data whose backward is somebody else's."""
+    numbers, found = np.random.default_rng(0), []
+    weight = clew.tensor(numbers.standard_normal(3), requires_grad=True)
+    for _ in range(calls):
+        leaf = clew.tensor(numbers.standard_normal(3), requires_grad=True)
+        if zero:
+            weight.grad = None
+        results = function(leaf, weight)
+        sum((one * (2 + i)).sum() for i, one in enumerate(results)).backward()
+        found.append([None if one.grad is None else one.grad.numpy().tobytes() for one in (leaf, weight)])
+    return found
+
+
+PASSED_ON = [
+    lambda h, leaf, weight: h + 1,
+    lambda h, leaf, weight: h - 0.1 * h.detach(),
+    lambda h, leaf, weight: h + weight.detach(),
+    lambda h, leaf, weight: h.reshape(-1),
+    lambda h, leaf, weight: h + weight,
+    lambda h, leaf, weight: h.view(3, 1).reshape(3),
+]
+
+
+@pytest.mark.parametrize("zero", [True, False])
+@pytest.mark.parametrize("steps", [1, 2, 3, 4, 20])
+@pytest.mark.parametrize("step", PASSED_ON)
+def test_a_gradient_that_is_passed_on(step: Any, steps: int, zero: bool) -> None:
+    def function(leaf: Any, weight: Any) -> Any:
+        h = leaf
+        for _ in range(steps):
+            h = step(h, leaf, weight)
+        return [h]
+
+    def with_another(leaf: Any, weight: Any) -> Any:
+        h = function(leaf, weight)[0]
+        return [(h * weight).sum(), h]
+
+    for one in function, with_another:
+        compiled = clew.compile(one)
+        assert gradients_outside(compiled, zero=zero) == gradients_outside(one, zero=zero)
+        assert compiled.hits
+
+
+@pytest.mark.parametrize("seed", range(300, 380))
+def test_drawn_graphs_whose_backward_is_outside(seed: int) -> None:
+    drawn = np.random.default_rng(seed)
+    mixing = [
+        lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b, lambda a, b: a.tanh(), lambda a, b: -a,
+        lambda a, b: clew.where(a > b, a, b), lambda a, b: a.flip(0), lambda a, b: a.sum() + b,
+    ]  # fmt: skip
+    kinds = len(PASSED_ON) + len(mixing)
+    choices = [(int(drawn.integers(kinds)), *drawn.random(2).tolist()) for _ in range(drawn.integers(2, 12))]
+    given = drawn.random(drawn.integers(1, 4)).tolist()
+
+    def function(leaf: Any, weight: Any) -> Any:
+        made = [leaf, weight]
+        for which, one, other in choices:
+            a, b = (made[max(-len(made), -1 - int(6 * place * place))] for place in (one, other))
+            passes = which < len(PASSED_ON)
+            made.append(PASSED_ON[which](a, leaf, weight) if passes else mixing[which - len(PASSED_ON)](a, b))
+        results = [made[-1 - int(place * len(choices))] for place in given]
+        return results if any(one.requires_grad for one in results) else [*results, leaf + weight]
+
+    compiled = clew.compile(function)
+    assert gradients_outside(compiled) == gradients_outside(function)
+    assert compiled.hits

@@ -175,7 +175,7 @@ class KeepError(RuntimeError):
         ... except clew.KeepError as error:
         ...     text, site = error.reasons[0]
         >>> text
-        'backward goes through SumBackward0, which was made before the block; make the whole graph inside'
+        'runs a backward through SumBackward0, which was made before the block; make the whole graph inside'
     """
 
     reasons: tuple[tuple[str, Site | None], ...] = ()

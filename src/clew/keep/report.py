@@ -41,7 +41,8 @@ class _Variant:
             steps += f" ({self.in_loops:,} of them turns of {counted(self.loops, 'loop')})"
         read = f"{steps}, {counted(self.witnesses, 'witness')} of Python"
         counts = _counts(self.hits, self.misses)
-        took = f"recorded in {_time(self.recording)}, planned in {_time(self.planning)}"
+        planned = f"planned in {_time(self.planning)}" if self.planning else "not planned yet"
+        took = f"recorded in {_time(self.recording)}, {planned}"
         lines = [f"  variant: {read}; {counts}", f"    for the arguments {self.given}"]
         if self.recorded_for:
             lines.append(f"    recorded as the call {self.recorded_for}")
