@@ -171,6 +171,8 @@ PROGRAMS = {
     "isin of a number": lambda m: m.isin(2, ints(m)),
     "isin inverted": lambda m: m.isin(ints(m), m.tensor([1.0, 2.0]), invert=True),
     "isin of a number beyond int64": lambda m: m.isin(m.tensor([1, 2**63 - 1]), 2**63),
+    "nansum of complex numbers": lambda m: m.nansum(m.tensor([1j, complex(m.nan, 1.0)])),
+    "nanmean of complex numbers": lambda m: m.nanmean(m.tensor([1j])),
     "isin of complex numbers": lambda m: m.isin(m.tensor([1j]), m.tensor([1j])),
     "repeat_interleave of nothing to another size": lambda m: m.ones(0).repeat_interleave(2, output_size=3),
     "repeat_interleave of no rows to another size": lambda m: m.ones(0, 3).repeat_interleave(2, 0, output_size=3),

@@ -151,10 +151,15 @@ def mode(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
     """The sum of the elements that are not NaN.
 
+    Raises:
+        RuntimeError: complex numbers.
+
     Example:
         >>> torch.nansum(torch.tensor([1.0, torch.nan, 2.0]))
         tensor(3.)
     """
+    if input.is_complex():
+        raise RuntimeError(f"nansum: expected real numbers, got {input.dtype}; sum the parts (torch.view_as_real)")
     known = input.masked_fill(_ops.isnan(input), 0) if input.dtype.is_floating_point else input
     return known.sum(dim, keepdim, dtype=dtype)
 
