@@ -200,7 +200,7 @@ void RecordedGradient::replay(const GraphWay& way, const Tensor& gradient, std::
             places[i] = place_of(source.kind == Source::Kind::Sum ? sums[source.index] : gradient);
         }
     }
-    if (adds_ && replay_bare(*program_, places)) return;  // or else something is given, if only the gradient itself
+    if (replay_bare(*program_, places)) return;
     struct Bound {
         std::vector<Input>& inputs;
         ~Bound() {

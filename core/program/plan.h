@@ -95,7 +95,7 @@ struct Plan {
     StorageRef constants;      // what calls made that have run once
     std::vector<char> direct;  // as in Slice
     bool calls_only = false;   // short ones, on inputs and on the arena
-    // And these can't fail, on inputs, which are written where they lie, and on the arena.
+    // And these can't fail, on inputs, which are written where they lie, and on the arena; and nothing is given.
     bool bare = false;
     // Where the operands lie of calls that code may take over, call by call.
     struct Located {

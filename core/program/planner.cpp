@@ -3,6 +3,7 @@
 
 #include "core/base/frame.h"
 #include "core/kernels/elementwise/derivative_call.h"
+#include "core/program/outcome.h"
 #include "core/program/plan.h"
 #include "core/program/slice.h"
 
@@ -217,7 +218,9 @@ bool Planner::is_bare(const Plan& plan) const {
     bool lies = true;
     for (std::size_t i = 0; i < program_.memories.size(); ++i)
         lies = lies && (!slice_.written[i] || program_.memories[i].input < 0 || plan.direct[i]);
-    return lies && last_failing_ < 0;
+    // What is given may be an input itself, of which the plan knows nothing.
+    const bool gives = program_.outcome && !program_.outcome->given.empty();
+    return lies && !gives && last_failing_ < 0;
 }
 
 // Memory that captured steps make. A step that gives a view of other memory that is made by a step has to run as it is.
