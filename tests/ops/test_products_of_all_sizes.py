@@ -22,6 +22,7 @@ SIZES = [
     (130, 1030, 70),
     (3080, 17, 40),  # more rows than are packed at once
     (20, 2060, 60),  # more columns
+    (37, 250, 530),  # few rows: the smaller operand is packed
 ]
 
 
@@ -105,3 +106,22 @@ def test_batches(shape, two_threads):
     clew.set_num_threads(1)
     assert clew.bmm(x, y).numpy().tobytes() == with_two.tobytes()
     numpy.testing.assert_allclose(with_two, left @ right.transpose(0, 2, 1), rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.beyond
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("size", [(16, 70, 300), (37, 250, 530), (64, 256, 784), (100, 513, 300)], ids=str)
+def test_few_rows_have_the_bits_that_they_have_among_many(size, dtype):
+    m, n, k = size
+    rng = numpy.random.default_rng(m + n + k)
+    x, w, bias, start = (clew.tensor(rng.standard_normal(s).astype(dtype)) for s in [(m, k), (n, k), (n,), (m, n)])
+    many, more = (clew.cat([few, clew.zeros(2000, few.shape[1], dtype=few.dtype)]) for few in (x, start))
+
+    def results(x, start):
+        yield clew.nn.functional.linear(x, w)
+        yield clew.nn.functional.linear(x, w, bias)
+        yield clew.addmm(start, x, w.t(), beta=0.25, alpha=0.5)
+        yield start.clone().addmm_(x, w.t())
+
+    for few, among_many in zip(results(x, start), results(many, more), strict=True):
+        assert few.numpy().tobytes() == among_many[:m].numpy().tobytes()

@@ -9,10 +9,10 @@ namespace clew::kernels {
 
 // Note [Packed panels]
 // A panel of `a` is a few of its rows, a panel of `b` a few of its columns, laid out so that what one step of the sum
-// needs lies together: [k][width]. What is missing from the last panel is zero. The product of a panel of each is one
-// tile, whose sums stay in registers while k runs; a panel of b stays in the first-level cache while all panels of a
-// pass. So it does not matter how the operands lay in memory, and a panel may just as well be packed from something
-// that never was a matrix (a convolution's windows).
+// needs lies together: [k][width]. What is missing from the last panel is zero, as far as it is read. The product of a
+// panel of each is one tile, whose sums stay in registers while k runs; a panel of b stays in the first-level cache
+// while all panels of a pass. So it does not matter how the operands lay in memory, and a panel may just as well be
+// packed from something that never was a matrix (a convolution's windows).
 //
 // Note [Panels in place]
 // Packing an element costs as much as multiplying it some ten times. What meets few panels of the other operand is

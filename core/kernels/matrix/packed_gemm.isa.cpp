@@ -20,6 +20,7 @@ using Index = int64_t;
 
 constexpr int kRows = kVectorBytes == 64 ? 12 : 6;  // 32 vector registers, or 16
 constexpr int kVectors = 2;
+constexpr int kThird = kRows / 3;  // of a panel that is not full, one, two or three thirds are read
 
 template <class T>
 constexpr int kColumns = kVectors * kLanes<T>;
@@ -109,13 +110,12 @@ void panel(Index m, Index n, Index k, const PanelsOf<T>& a, const T* b, Index b_
         added.data += kRows * added.row_stride;
     }
     pair = {a.last, 1, kRows, b, b_step};
-    constexpr int third = kRows / 3;
-    if (m > 2 * third)
+    if (m > 2 * kThird)
         any_tile<T, kRows, Vectors>(m, n, k, pair, out, alpha, added);
-    else if (m > third)
-        any_tile<T, 2 * third, Vectors>(m, n, k, pair, out, alpha, added);
+    else if (m > kThird)
+        any_tile<T, 2 * kThird, Vectors>(m, n, k, pair, out, alpha, added);
     else if (m > 0)
-        any_tile<T, third, Vectors>(m, n, k, pair, out, alpha, added);
+        any_tile<T, kThird, Vectors>(m, n, k, pair, out, alpha, added);
 }
 
 template <class T>
@@ -132,7 +132,8 @@ void product(Index m, Index n, Index k, PanelsOf<T> a, PanelsOf<T> b, Matrix<T> 
         panel<T, 1>(m, n, k, a, b.last, kColumns<T>, out, alpha, added);
 }
 
-template <class T, int Width>
+// A panel that is not full is read up to a multiple of kUnit lines.
+template <class T, int Width, int kUnit>
 void pack(Index lines, Index k, const T* from, Index line_stride, Index step, T* to) {
     if (lines == Width && line_stride == 1) {
         for (Index p = 0; p < k; ++p)
@@ -147,14 +148,15 @@ void pack(Index lines, Index k, const T* from, Index line_stride, Index step, T*
     else
         for (Index p = 0; p < k; ++p)
             for (Index i = 0; i < lines; ++i) to[p * Width + i] = from[i * line_stride + p * step];
-    if (lines == Width) return;
+    const Index read = (lines + kUnit - 1) / kUnit * kUnit;
+    if (lines == read) return;
     for (Index p = 0; p < k; ++p)
-        for (Index i = lines; i < Width; ++i) to[p * Width + i] = 0;
+        for (Index i = lines; i < read; ++i) to[p * Width + i] = 0;
 }
 
 template <class T>
 constexpr PackedGemm<T> loops() {
-    return {kRows, kColumns<T>, pack<T, kRows>, pack<T, kColumns<T>>, product<T>};
+    return {kRows, kColumns<T>, pack<T, kRows, kThird>, pack<T, kColumns<T>, kLanes<T>>, product<T>};
 }
 
 }  // namespace

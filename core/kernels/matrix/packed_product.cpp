@@ -5,6 +5,7 @@
 
 #include "core/base/threads.h"
 #include "core/kernels/matrix/packed_gemm.h"
+#include "core/kernels/matrix/transpose.h"
 #include "core/kernels/memory/scratch.h"
 
 namespace clew::kernels {
@@ -17,6 +18,7 @@ using Index = std::int64_t;
 // both operands are packed side by side by all threads, then tasks of some rows by some columns are worked off, whose
 // part of a fits a second-level cache. All of that depends on sizes alone.
 constexpr Index kSteps = 256, kMostRows = 3072, kMostColumns = 2048, kTaskRows = 192, kTaskColumns = 512;
+constexpr Index kLine = 64;    // bytes of a line of the cache
 constexpr Index kAfter = 128;  // as many are worth what is done to one element afterwards
 
 // The size of `parts` even parts, in multiples of `unit`.
@@ -89,17 +91,23 @@ void packed_block(const PackedGemm<T>& loops, Index m, Index n, Index k, const P
     });
 }
 
-}  // namespace
+// The sizes of blocks, and the memory for their panels.
+template <class T>
+struct Blocks {
+    Blocks(Index m, Index n, Index k)
+        : steps(part_size(k, parts_of(k, kSteps), 1)),
+          rows(part_size(m, parts_of(m, kMostRows), packed_gemm().of<T>().rows)),
+          columns(part_size(n, parts_of(n, kMostColumns), packed_gemm().of<T>().columns)) {}
+    Index steps, rows, columns;
+    Index panels() const { return part_size((rows + columns) * steps, 1, kLine / Index{sizeof(T)}); }  // elements
+};
 
 template <class T>
-void packed_product(Index m, Index n, Index k, const Matrix<const T>& a, const Matrix<const T>& b, const Matrix<T>& out,
-                    T alpha, T beta, const T* added_row, const BlockWork* work) {
+void product_in_blocks(Index m, Index n, Index k, const Matrix<const T>& a, const Matrix<const T>& b,
+                       const Matrix<T>& out, T alpha, T beta, const T* added_row, const BlockWork* work, T* panels) {
     const PackedGemm<T>& loops = packed_gemm().of<T>();
-    const Index steps = part_size(k, parts_of(k, kSteps), 1);
-    const Index rows = part_size(m, parts_of(m, kMostRows), loops.rows),
-                columns = part_size(n, parts_of(n, kMostColumns), loops.columns);
-    const Scratch memory(static_cast<std::size_t>((rows + columns) * steps) * sizeof(T));
-    T* const packed_b = memory.as<T>();
+    const auto [steps, rows, columns] = Blocks<T>(m, n, k);
+    T* const packed_b = panels;
     T* const packed_a = packed_b + columns * steps;
     const bool a_in_place = a.column_stride == 1
                                 ? is_good_in_place<T>(n, a.row_stride, kPage, kFewRows)
@@ -138,6 +146,51 @@ void packed_product(Index m, Index n, Index k, const Matrix<const T>& a, const M
                              alpha, added, {step + steps >= k ? work : nullptr, row, column});
             }
         }
+}
+
+template <class T>
+void transpose(Index rows, Index columns, T* to, Index to_row, const T* from, Index from_row) {
+    constexpr Index size = sizeof(T);
+    transpose_loops().block(reinterpret_cast<char*>(to), to_row * size, reinterpret_cast<const char*>(from),
+                            from_row * size, rows, columns, size);
+}
+
+// Note [Few rows]
+// Packing w for x @ w.T takes a good part of the time if x has few rows. Its transpose, w @ x.T, leaves w in place and
+// packs x, and each of its elements adds the same terms in the same order, so the bits are the same. It pays if x and
+// the result, which are transposed then, are smaller than w.
+template <class T>
+bool has_few_rows(Index m, Index n, Index k, const Matrix<const T>& a, const Matrix<const T>& b, const Matrix<T>& out,
+                  T beta) {
+    const bool fits = a.column_stride == 1 && b.column_stride != 1 && b.row_stride == 1 && out.column_stride == 1;
+    return fits && m * k + m * n * (beta == 0 ? 1 : 2) < n * k &&
+           is_good_in_place<T>(m, b.column_stride, kPage, kFewRows);
+}
+
+template <class T>
+void few_rows_product(Index m, Index n, Index k, const Matrix<const T>& a, const Matrix<const T>& b,
+                      const Matrix<T>& out, T alpha, T beta, const T* added_row) {
+    const Index panels = Blocks<T>(n, m, k).panels();
+    const Scratch memory(static_cast<std::size_t>(panels + n * m) * sizeof(T));
+    T* const across = memory.as<T>() + panels;
+    if (added_row)
+        for (Index column = 0; column < n; ++column) std::fill_n(across + column * m, m, added_row[column]);
+    else if (beta != 0)
+        transpose<T>(n, m, across, m, out.data, out.row_stride);
+    product_in_blocks<T>(n, m, k, {b.data, b.column_stride, b.row_stride}, {a.data, a.column_stride, a.row_stride},
+                         {across, m, 1}, alpha, beta, nullptr, nullptr, memory.as<T>());
+    transpose<T>(m, n, out.data, out.row_stride, across, m);
+}
+
+}  // namespace
+
+template <class T>
+void packed_product(Index m, Index n, Index k, const Matrix<const T>& a, const Matrix<const T>& b, const Matrix<T>& out,
+                    T alpha, T beta, const T* added_row, const BlockWork* work) {
+    if (!work && has_few_rows(m, n, k, a, b, out, beta))
+        return few_rows_product(m, n, k, a, b, out, alpha, beta, added_row);
+    const Scratch memory(static_cast<std::size_t>(Blocks<T>(m, n, k).panels()) * sizeof(T));
+    product_in_blocks(m, n, k, a, b, out, alpha, beta, added_row, work, memory.as<T>());
 }
 
 template void packed_product(Index, Index, Index, const Matrix<const float>&, const Matrix<const float>&,
