@@ -31,7 +31,8 @@ Counter* Tracer::counter_of(PyObject* dict, PyObject* key) {
 
 // It is a value like any other, after all.
 void Tracer::read_counter(Counter& counter) {
-    if (!std::exchange(counter.read, true)) stay_eager("reads a count that it has changed");
+    if (!std::exchange(counter.read, true))
+        stay_eager("reads " + std::string(utf8(counter.key.ptr())) + ", which it has counted up");
 }
 
 // Whether what follows is `+= constant` and the store of the same attribute, of an int that nothing has read.
@@ -94,7 +95,7 @@ bool Tracer::stores_count(PyObject* dict, PyObject* key) {
 }
 
 void Tracer::set_entry(PyObject* dict, PyObject* key, PyObject* value) {
-    if (counter_of(dict, key)) return stay_eager("sets a count that it has changed");
+    if (counter_of(dict, key)) return stay_eager("sets " + std::string(utf8(key)) + ", which it has counted up");
     for (const auto& [number, how] : numbers)  // an option that it has read before
         if (how.is_option() && how.dict.ptr() == dict && same_value(how.key.ptr(), key)) use(number);
     effects.push_back({Effect::SetItem, nb::borrow(dict), nb::borrow(key), nb::borrow(value)});

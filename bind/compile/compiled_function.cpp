@@ -30,6 +30,20 @@ std::string with_site(const Cause& cause) {
     return site.empty() ? cause.text : cause.text + " (" + site + ")";
 }
 
+// What to do about it, where that can be said in general.
+std::string with_advice(std::string reason) {
+    static constexpr struct {
+        const char *part, *advice;
+    } kAdvice[] = {
+        {"cannot be tracked", "call it outside of the function"},
+        {"assigns to a global", "return the value, or set an attribute of an object"},
+        {"which it has counted up", "count, or take a scheduler's step, outside of the function"},
+    };
+    for (const auto& [part, advice] : kAdvice)
+        if (reason.find(part) != reason.npos) return std::move(reason) + ". To do: " + advice;
+    return reason;
+}
+
 // Why the replay failed; empty: it did not.
 template <class Body>
 std::string failure_of(const Body& body) {
@@ -226,12 +240,13 @@ nb::object CompiledFunction::record(const CallArguments& arguments, Path& path, 
         recording.variant->recorded_for = std::move(missed);
         keep(recording.variant);
         if (++exact.recordings >= kMostRecordings)
-            stay_eager(exact, last_miss_ + ", " + std::to_string(kMostRecordings) +
-                                  " times in all. To do: make what varies a tensor");
+            stay_eager(exact,
+                       last_miss_ + ", " + std::to_string(kMostRecordings) +
+                           " times in all. To do: make what varies a tensor, or count in an attribute of an object");
     } else {
         path.reason = with_site(recording.cause);
         // What is done once only (a cache, the state of an optimizer) is not done again.
-        if (++path.failures >= 3) stay_eager(path, path.reason);
+        if (++path.failures >= 3) stay_eager(path, with_advice(path.reason));
     }
     return recording.result;
 }

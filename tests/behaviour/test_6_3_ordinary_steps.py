@@ -22,7 +22,7 @@ pytestmark = pytest.mark.records_calls
 CALLS = 6
 # Why these are not replayed from their third call on.
 EAGER = {
-    "exponential_schedule": "the scheduler computes the next rate from a count that it has changed",
+    "exponential_schedule": "the scheduler computes the next rate from a count that it has counted up",
     "least_squares_by_lbfgs": "LBFGS reads lists that it has changed",
 }
 

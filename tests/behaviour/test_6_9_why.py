@@ -9,6 +9,7 @@ import subprocess
 import sys
 import types
 import warnings
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -56,6 +57,71 @@ def test_why_tells_counts_variants_and_lines() -> None:
     line = printed.__code__.co_firstlineno + 2
     assert reason.startswith("  stays eager: it calls builtins.print")
     assert f"test_6_9_why.py:{line} in printed" in reason
+
+
+def counted_by_a_scheduler() -> Any:
+    model = clew.nn.Linear(3, 1)
+    optimizer = clew.optim.SGD(model.parameters(), lr=0.1)
+    scheduler = clew.optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
+
+    def step(x: clew.Tensor) -> clew.Tensor:
+        optimizer.zero_grad()
+        loss = model(x).sum()
+        loss.backward()
+        optimizer.step()
+        scheduler.step()
+        return loss
+
+    return step
+
+
+def counted_in_a_dict() -> Any:
+    calls = {"n": 0}
+
+    def step(x: clew.Tensor) -> clew.Tensor:
+        calls["n"] += 1
+        return x * 2
+
+    return step
+
+
+def set_as_a_global() -> Any:
+    def step(x: clew.Tensor) -> clew.Tensor:
+        global latest
+        latest = len(x)
+        return x * 2
+
+    return step
+
+
+def printed_on_its_way() -> Any:
+    def step(x: clew.Tensor) -> clew.Tensor:
+        print(end="")
+        return x * 2
+
+    return step
+
+
+@pytest.mark.parametrize(
+    ("make", "reason", "advice"),
+    [
+        (printed_on_its_way, "calls builtins.print, whose reads cannot be tracked", "call it outside of the function"),
+        (set_as_a_global, "assigns to a global", "return the value, or set an attribute of an object"),
+        (counted_by_a_scheduler, "which it has counted up", "count, or take a scheduler's step, outside of"),
+        (counted_in_a_dict, "n of a dict", "make what varies a tensor, or count in an attribute of an object"),
+    ],
+)
+def test_a_function_that_stays_eager_is_told_what_to_do(make: Any, reason: str, advice: str) -> None:
+    function = clew.compile(make())
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", clew.KeepWarning)
+        for _ in range(6):
+            function(clew.ones(2, 3))
+    (text,) = [str(one.message) for one in said]
+    for told in (text, function.why()):
+        assert reason in told
+        assert f". To do: {advice}" in told
+    assert f"({Path(__file__).name}:" in text or reason == "n of a dict"
 
 
 def test_why_tells_times_and_when_they_are_regained() -> None:
