@@ -95,7 +95,7 @@ void run_fused(BackwardCall& call) {
 // is written is in the cache already. The same goes for what a rule made itself on the way: mul(mul(g, x), 2). Only the
 // last rule of a node that runs is given the gradient; hooks, captures and retain_grad hold it and keep it as it is.
 // While an interpreter looks on, nothing is written over: one memory is one value to it.
-bool may_write_over(const Tensor& donated, Tensors others);
+bool may_write_over(Tensors inputs);  // over the first of them
 // In a forward, too: an output for apply() in the memory of `donated`, which is one of the inputs, if nobody holds that
 // but `inputs` and a caller who drops it afterwards; else an empty one.
 Tensor output_over(const OpDef& op, Tensors inputs, const void* attributes, const TensorObject* donated);
@@ -107,7 +107,7 @@ template <class Op, class... T>
 Tensor run_over(const Attributes<Op>* attributes, Tensor&& donated, const T&... others) {
     std::array<Tensor, 1 + sizeof...(T)> list{std::move(donated), static_cast<const Tensor&>(others)...};
     Tensor output;
-    if (may_write_over(list[0], Tensors(list).subspan(1))) output = list[0];
+    if (may_write_over(list)) output = list[0];
     apply(definition<Op>(), list, attributes, std::span<Tensor>(&output, 1));
     return output;
 }

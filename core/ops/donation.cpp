@@ -33,6 +33,19 @@ bool can_reuse_buffer(const OpDef& op, Tensors inputs, const void* attributes, s
     return needs == 0 || !(what_to_save(op, inputs, needs, attributes).inputs >> i & 1);
 }
 
+// Whether the result would lie as the first input does, which is unshared, if it were fresh: axes of one element, and
+// those along which two strides are the same, may lie in another way there.
+bool lies_as_first(Tensors inputs) {
+    const Layout& first = inputs[0].layout();
+    if (!is_packed(first)) return false;
+    const auto decides_nothing = [&](const Tensor& other) {
+        return !other || &other.layout() == &first ||
+               (first.contiguous && other.layout().contiguous && is_packed(other.layout()));
+    };
+    return std::ranges::all_of(inputs.subspan(1), decides_nothing) ||
+           same_sizes(layout_among(inputs[0].sizes(), inputs)->strides(), first.strides());
+}
+
 }  // namespace
 
 LayoutRef layout_among(Sizes sizes, Tensors inputs) {
@@ -41,11 +54,9 @@ LayoutRef layout_among(Sizes sizes, Tensors inputs) {
     return result_layout(sizes, operands);
 }
 
-bool may_write_over(const Tensor& donated, Tensors others) {
-    // An axis of one element that was expanded keeps its stride of 0, which no fresh result has.
-    const auto is_expanded = [&] { return std::ranges::count(donated->layout->strides(), 0) != 0; };
-    return (mode_word & (kNoGrad | kInterpreted)) == kNoGrad && is_unshared(donated) &&
-           result_matches(donated, others) && !is_expanded();
+bool may_write_over(Tensors inputs) {
+    return (mode_word & (kNoGrad | kInterpreted)) == kNoGrad && is_unshared(inputs[0]) &&
+           result_matches(inputs[0], inputs.subspan(1)) && lies_as_first(inputs);
 }
 
 Tensor output_over(const OpDef& op, Tensors inputs, const void* attributes, const TensorObject* donated) {

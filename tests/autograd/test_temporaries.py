@@ -8,6 +8,7 @@ import weakref
 import numpy
 import pytest
 
+import clew
 from clew import _core
 
 SIZE = 70_003  # elements: large enough to be written over
@@ -398,3 +399,18 @@ def test_saved_tensors_hooks_keep_their_values(torch, x, y):
     for tensor, value in packed:
         numpy.testing.assert_array_equal(tensor.detach().numpy(), value)
     packed.clear()
+
+
+def test_a_gradient_that_is_written_over_lies_as_a_fresh_one():
+    """Its axis of one element, too: with create_graph nothing is written over."""
+    x = clew.randn(1, 4, 3, requires_grad=True)
+
+    def twice(create_graph):
+        turned = x.rot90(1, (2, 0))
+        clew.relu_(turned)
+        (first,) = clew.autograd.grad(turned, x, clew.linspace(0.5, 1.5, 12).reshape(3, 4, 1), create_graph=True)
+        return clew.autograd.grad(first.sum(), x, create_graph=create_graph)[0]
+
+    over, fresh = twice(False), twice(True)
+    assert over.stride() == fresh.stride()
+    assert over.tolist() == fresh.tolist()

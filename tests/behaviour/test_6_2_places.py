@@ -66,3 +66,21 @@ def test_places(name):
                 results.append([one.numpy().tobytes() for one in (y.detach(), x.grad, w.grad) if one is not None])
             assert results[0] == results[1]
         assert compiled.hits == 3
+
+
+def test_axes_of_one_element_of_a_gradient_lie_as_in_eager():
+    """A rule writes over its gradient only if a fresh result would lie so: in a recording, nothing is written over."""
+
+    def second(x):
+        turned = x.rot90(1, (2, 0))
+        clew.relu_(turned)
+        (first,) = clew.autograd.grad(turned, x, clew.linspace(0.5, 1.5, 12).reshape(3, 4, 1), create_graph=True)
+        return [first, *clew.autograd.grad(first.sum(), x)]
+
+    compiled = clew.compile(second)
+    for _ in range(4):
+        x = clew.randn(1, 4, 3, requires_grad=True)
+        expected, found = second(x), compiled(x)
+        assert [one.stride() for one in found] == [one.stride() for one in expected]
+        assert [one.tolist() for one in found] == [one.tolist() for one in expected]
+    assert compiled.hits == 3
