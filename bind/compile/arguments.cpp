@@ -67,7 +67,7 @@ void CallArguments::add_tensor(PyObject* object) {
     const bool grad = tensor->extras && tensor->extras->grad;
     key += static_cast<char>(tensor.dtype());
     key += static_cast<char>(tensor.requires_grad() | grad << 1 | bool(tensor->grad_fn) << 2 | bool(tensor->base) << 3 |
-                             is_meta(tensor) << 4);
+                             is_meta(tensor) << 4 | tensor->has(TensorObject::kInference) << 5);
     key += static_cast<char>(tensor.ndim());
     for (const std::int64_t size : tensor.sizes()) add_value(size);
     for (const std::int64_t stride : tensor.strides()) add_value(stride);

@@ -32,6 +32,12 @@ bool reads_plainly(PyTypeObject* type) {
     return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && _PyType_Lookup(type, name) == _PyType_Lookup(base, name);
 }
 
+// Whose methods those of classes in Python call by super().
+PyTypeObject* base_in_c(PyTypeObject* type) {
+    while (type->tp_base && is_python_class(type)) type = type->tp_base;
+    return type;
+}
+
 // In a module's __dict__. It is Python, and watched.
 PyObject* module_getter() {
     static PyObject* const name = PyUnicode_InternFromString("__getattr__");
@@ -84,10 +90,13 @@ void Tracer::attribute(PyObject* object, PyObject* name) {
     if (PyFunction_Check(object) || PyMethod_Check(object)) {
         PyObject* const function = PyMethod_Check(object) ? PyMethod_GET_FUNCTION(object) : object;
         if (!is_older(function)) return;
-        if (PyObject* const dict = dict_of(function)) look_up_entry(dict, name);
         state.function(function);
         PyObject* const found = _PyType_Lookup(&PyFunction_Type, name);
-        if (found && Py_TYPE(found)->tp_descr_set) {
+        if (found == nullptr || !Py_TYPE(found)->tp_descr_set) {
+            nb::steal(checked(PyObject_GenericGetDict(function, nullptr)));  // makes it, so that it can be watched
+            state.instance(function);
+            look_up_entry(dict_of(function), name);
+        } else {
             state.slot(function, found);
             const nb::object value = nb::steal(PyObject_GetAttr(function, name));
             PyErr_Clear();
@@ -98,10 +107,10 @@ void Tracer::attribute(PyObject* object, PyObject* name) {
     instance_attribute(object, name);
 }
 
-void Tracer::instance_attribute(PyObject* object, PyObject* name) {
+void Tracer::instance_attribute(PyObject* object, PyObject* name, bool by_base) {
     PyTypeObject* const type = Py_TYPE(object);
     const bool older = is_older(object);
-    if (!reads_plainly(type)) {
+    if (!reads_plainly(by_base ? base_in_c(type) : type)) {
         if (has_python_method(type, "__getattribute__") || is_clews(type) || !older) return;
         return stay_eager(std::string("reads an attribute of a ") + type->tp_name);
     }

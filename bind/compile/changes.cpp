@@ -104,7 +104,7 @@ void Tracer::set_entry(PyObject* dict, PyObject* key, PyObject* value) {
 void Tracer::set_item(PyObject* container, PyObject* key, PyObject* value) {
     use(container);
     add_key(key);
-    if (PySlice_Check(key)) use(value), use_if_read(value);
+    if (PySlice_Check(key)) take_over(value), use_if_read(value);
     if (as_tensor(container)) return contents(value);
     if (is_argument(container)) return stay_eager("sets an item of an argument");
     if (!is_older(container)) return;

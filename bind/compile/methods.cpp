@@ -109,7 +109,7 @@ void Tracer::call_builtin(PyObject* callee, PyObject* self, const std::string& n
         for (std::size_t i = 0; i < count; ++i) contents(arguments[i]);
         return;
     }
-    if (name == "__getattribute__" && count == 1) return instance_attribute(self, arguments[0]);
+    if (name == "__getattribute__" && count == 1) return instance_attribute(self, arguments[0], true);
     if (name == "__setattr__" && count == 2) {
         if (!is_older(self)) return;
         PyObject* const dict = dict_of(self);
@@ -130,6 +130,9 @@ void Tracer::call_builtin(PyObject* callee, PyObject* self, const std::string& n
     if (is_one_of(Py_TYPE(self)->tp_name, immutable)) return;
     call_known(std::string(Py_TYPE(self)->tp_name) + "." + name, arguments, count);
 }
+
+// What the argument holds, the call has in a container of its own from now on.
+void Tracer::take_over(PyObject* argument) { is_older(argument) ? iterate(argument) : use(argument); }
 
 void Tracer::call_method(PyObject* self, const std::string& name, PyObject* const* arguments, std::size_t count) {
     if (PyUnicode_Check(self) && (name == "format" || name == "format_map" || name == "__mod__"))
@@ -160,9 +163,9 @@ void Tracer::call_method(PyObject* self, const std::string& name, PyObject* cons
         if (!writes || older || given)
             contents(arguments[i]);
         else if (takes_over(self, name, arguments[i]))
-            use(arguments[i]);
+            take_over(arguments[i]);
         else if (!puts_in(self, name, i))
-            use_all(arguments[i]);
+            contents(arguments[i]);
     if (writes && (older || given))
         return stay_eager(std::string("changes a ") + Py_TYPE(self)->tp_name + " from before the call by " + name);
     static const char* const lookers[] = {"items", "values", "keys", "copy", "__iter__", "__len__", "__getitem__"};

@@ -94,6 +94,15 @@ bool Tracer::is_older(PyObject* object) const {
     return older_.contains(object);
 }
 
+// C hands on what the function will return, as it is.
+void Tracer::begin_root(PyObject* function) {
+    if (PyMethod_Check(function)) function = PyMethod_GET_FUNCTION(function);
+    if (!PyFunction_Check(function)) return;
+    auto* const code = reinterpret_cast<PyCodeObject*>(reinterpret_cast<PyFunctionObject*>(function)->func_code);
+    constexpr int kSuspended = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
+    if (!(code->co_flags & kSuspended)) code_of_root_ = code;
+}
+
 // What a callable in C calls is no root: that it returns to C.
 void Tracer::begin_call(PyObject* function, PyObject* arguments) {
     state.type(&tensor_type);
@@ -103,8 +112,7 @@ void Tracer::begin_call(PyObject* function, PyObject* arguments) {
     static PyObject* const call_name = PyUnicode_InternFromString("__call__");
     PyObject* const method = _PyType_Lookup(Py_TYPE(root.ptr()), call_name);
     if (method && PyFunction_Check(method)) root = nb::borrow(method);
-    if (PyFunction_Check(root.ptr()))
-        code_of_root_ = reinterpret_cast<PyCodeObject*>(reinterpret_cast<PyFunctionObject*>(root.ptr())->func_code);
+    begin_root(root.ptr());
     call(function, &PyTuple_GET_ITEM(arguments, 0), static_cast<std::size_t>(PyTuple_GET_SIZE(arguments)));
 }
 
@@ -133,7 +141,8 @@ void Tracer::enter(_PyInterpreterFrame* frame) {
     if (const char* const interruption = interruption_by(frame)) return stay_eager(interruption);
     if (frame->owner == FRAME_OWNED_BY_GENERATOR && !is_generators(frame))
         return stay_eager("ends a generator from before the call");
-    if (std::exchange(code_of_root_, nullptr) == code_of(frame)) root_ = frame;
+    roots_.erase(frame);  // another one was there before
+    if (std::exchange(code_of_root_, nullptr) == code_of(frame)) roots_.insert(frame);
     if (reading_ == frame) reading_ = nullptr;  // another one was there before
     if (stepping_ == frame) take_options();
     if (question_.frame) fills_cache();
@@ -186,6 +195,7 @@ void Tracer::look_at(_PyInterpreterFrame* frame) {
         if (program_.reads.size() == reads_before_ + 1 && may_be_followed(watch.top()))
             numbers[watch.top()] = {.number = nb::borrow(watch.top()), .read = static_cast<int>(reads_before_)};
     }
+    code_of_root_ = nullptr;  // it did not begin: its arguments did not fit
     if (handed_on_) take_constant();
     if (stepping_ == frame) take_options();
     if (question_.frame == frame) take_answer(watch.top());

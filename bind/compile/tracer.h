@@ -88,6 +88,7 @@ public:
     // The positional or named arguments with floats of their own, which are followed from `first` on.
     nanobind::object with_own_floats(PyObject* arguments, int first);
     void begin_call(PyObject* function, PyObject* arguments);
+    void begin_root(PyObject* function);
     // observer_311.cpp, observer_312.cpp
     void start();
     void stop();
@@ -167,7 +168,7 @@ private:
 
     // attributes.cpp
     void attribute(PyObject* object, PyObject* name);
-    void instance_attribute(PyObject* object, PyObject* name);
+    void instance_attribute(PyObject* object, PyObject* name, bool by_base = false);  // as the first base in C reads it
     void note(TensorObject* tensor);
     void tensor_attribute(PyObject* object, PyObject* name);
     void descriptor(PyObject* found);
@@ -204,6 +205,7 @@ private:
     // methods.cpp
     void call_builtin(PyObject* callee, PyObject* self, const std::string& name, PyObject* const* arguments,
                       std::size_t count);
+    void take_over(PyObject* argument);
     void call_method(PyObject* self, const std::string& name, PyObject* const* arguments, std::size_t count);
 
     Recorder& recorder_;
@@ -213,8 +215,8 @@ private:
     std::unordered_set<_PyInterpreterFrame*> generators_;  // that began in the call
     std::unordered_set<PyObject*> gradients_;              // what was read as the .grad of an older tensor
     std::vector<nanobind::object> held_;
-    PyCodeObject* code_of_root_ = nullptr;  // until its frame begins
-    _PyInterpreterFrame* root_ = nullptr;
+    PyCodeObject* code_of_root_ = nullptr;            // until its frame begins
+    std::unordered_set<_PyInterpreterFrame*> roots_;  // that C began, which does no more than hand on what they return
     _PyInterpreterFrame* current_ = nullptr;
     _PyInterpreterFrame* reading_ = nullptr;     // the frame whose last instruction called what may read a number
     _PyInterpreterFrame* collecting_ = nullptr;  // of a callback of the garbage collector

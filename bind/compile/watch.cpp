@@ -161,7 +161,7 @@ void Watch::as_given(int depth) const {
 
 // To C, which may do more than hand it on.
 void Watch::return_value(PyObject* value) const {
-    if (is_entry(&frame_) && &frame_ != tracer_.root_) tracer_.contents(value);
+    if (is_entry(&frame_) && !tracer_.roots_.contains(&frame_)) tracer_.contents(value);
 }
 
 void Watch::go_on(PyObject* iterator) const {
@@ -170,6 +170,7 @@ void Watch::go_on(PyObject* iterator) const {
 }
 
 void Watch::call_with_tuple(PyObject* callee) const {
+    tracer_.begin_root(callee);
     const bool named = argument_ & 1;
     PyObject* const names = named ? top(1) : nullptr;
     PyObject* const positional = top(named ? 2 : 1);
@@ -182,6 +183,7 @@ void Watch::call_with_tuple(PyObject* callee) const {
         if (!PyFunction_Check(function)) stay_eager("calls something in C with the items of an iterator");
         return;
     }
+    if (tracer_.is_older(positional)) tracer_.iterate(positional);
     with_names(callee, positional, names);
 }
 
