@@ -215,6 +215,12 @@ LAYERS = {
         lambda t, x, w, i: t.nn.functional.nll_loss(x.log_softmax(1), i, w.detach(), ignore_index=0),
         (X, positive(4), TARGET),
     ),
+    "cross_entropy, all ignored": Case(
+        lambda t, x, i: t.nn.functional.cross_entropy(x, i, ignore_index=3), (X, np.array([3, 3, 3]))
+    ),
+    "nll, an infinite element of an ignored target": Case(
+        lambda t, x, i: t.nn.functional.nll_loss(x, i, ignore_index=3), (np.full((3, 4), -np.inf), np.array([3, 1, 3]))
+    ),
     "nll, none": Case(lambda t, x, i: t.nn.functional.nll_loss(x, i, reduction="none"), (X, TARGET)),
     "nll, images": Case(
         lambda t, x, i: t.nn.functional.cross_entropy(x, i, reduction="sum"),

@@ -129,3 +129,13 @@ def test_errors():
         function({"z": np.ones(3)})
     with pytest.raises(ValueError, match=r"expected 'x' of shape \(3,\), got \(4,\)"):
         function({"x": np.ones(4)})
+
+
+@pytest.mark.parametrize("name", ["abs", "sign"])
+def test_a_dtype_that_jax_does_not_take_is_refused_at_once(name):
+    x = clew.tensor([True, False])
+    with clew.keep_graph() as program:
+        y = getattr(clew, name)(x)
+    program.name(x=x, y=y)
+    with pytest.raises(NotImplementedError, match=rf"to_jax: can't express {name} .*bool"):
+        program.to_jax()

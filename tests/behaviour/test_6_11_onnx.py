@@ -119,3 +119,54 @@ def test_dtypes_that_onnx_lacks_are_named_with_their_line(compute, said, tmp_pat
     with pytest.raises(NotImplementedError, match=rf"to_onnx: can't express {said} \(at test_6_11_onnx.py:"):
         program.to_onnx(tmp_path / "model.onnx")
     assert not (tmp_path / "model.onnx").exists()
+
+
+@pytest.mark.parametrize("shape", [(2, 0, 3), (0, 3), (3, 0)])
+def test_an_axis_without_elements(shape, tmp_path):
+    x = clew.ones(shape)
+    with clew.keep_graph() as program:
+        doubled, flat, total = x * 2, x.flatten(0), x.sum(0)
+    program.name(x=x, doubled=doubled, flat=flat, total=total)
+    program.to_onnx(tmp_path / "model.onnx")
+    found = Session(tmp_path / "model.onnx")({"x": np.ones(shape, np.float32)})
+    assert [found[name].shape for name in ("doubled", "flat")] == [shape, (0,)]
+    np.testing.assert_array_equal(found["total"], np.ones(shape, np.float32).sum(0))
+
+
+REFUSED = {name: (clew.float64, getattr(clew, name)) for name in ("tan", "asin", "acos", "atan", "sinh", "cosh", "erf")}
+REFUSED |= {name: (clew.float64, getattr(clew, name)) for name in ("asinh", "acosh", "atanh")}
+REFUSED |= {"gelu": (clew.float64, clew.nn.functional.gelu), "clamp": (clew.int16, lambda x: x.clamp(-1, 2))}
+REFUSED |= {"where": (clew.int16, lambda x: clew.where(x > 1, x, x * 2))}
+RUN = {name: (clew.float64, getattr(clew, name)) for name in ("exp", "log", "sin", "cos", "tanh", "sigmoid")}
+RUN |= {name: (clew.int16, getattr(clew, name)) for name in ("neg", "square")}
+
+
+def kept_function(dtype, function):
+    x = clew.tensor([3, 1, 2], dtype=dtype)
+    with clew.keep_graph() as program:
+        y = function(x)
+    program.name(x=x, y=y)
+    return program
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_onnxruntime_has_no_kernel_for_is_refused(name, tmp_path):
+    """ONNX's operators take these dtypes."""
+    with pytest.raises(NotImplementedError, match="for which onnxruntime has no"):
+        kept_function(*REFUSED[name]).to_onnx(tmp_path / "model.onnx")
+    assert not (tmp_path / "model.onnx").exists()
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_other_functions_of_these_dtypes_run(name, tmp_path):
+    program = kept_function(*RUN[name])
+    program.to_onnx(tmp_path / "model.onnx")
+    found = Session(tmp_path / "model.onnx")({"x": program["x"].numpy()})
+    np.testing.assert_allclose(found["y"], program["y"].numpy(), rtol=1e-12)
+
+
+def test_a_model_gives_something(tmp_path):
+    with clew.keep_graph() as program:
+        pass
+    with pytest.raises(ValueError, match="expected a named result"):
+        program.to_onnx(tmp_path / "model.onnx")

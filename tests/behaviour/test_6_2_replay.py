@@ -482,3 +482,35 @@ def test_statistics_that_a_node_saved_and_batch_norm_reads_or_writes(rows, train
                 for one, x in ((y, mine[0]), (expected, theirs[0]))
             ]
             assert_same(*gradients)
+
+
+@pytest.mark.parametrize("dtype", [clew.float32, clew.float64, clew.complex64, clew.complex128])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: (x * 1j).imag.sum(),
+        lambda x: (x / 2j).imag.sum(),
+        lambda x: (2j / x).imag.sum(),
+        lambda x: clew.exp(1j * x).real.sum(),
+        lambda x: (x + 1j).mul(3 - 2j).abs().sum(),
+    ],
+)
+def test_a_complex_number_of_python(function, dtype):
+    def step(x):
+        x.grad = None
+        function(x).backward()
+        return x.grad
+
+    first, second = ((clew.arange(1, 4) * (1 + 0.5j)).to(dtype).requires_grad_() for _ in range(2))
+    compiled = clew.compile(step)
+    with clew.keep_graph() as program:
+        step(first)
+    for _ in range(3):
+        with clew.no_grad():
+            for x in (first, second):
+                x.mul_(0.75)
+        first.grad = None
+        program.run()
+        assert_same(first.grad, step(second))
+        assert_same(compiled(second), step(second))
+    assert compiled.hits == 2

@@ -176,7 +176,12 @@ Tensor part_of(const Tensor& z, int which) {
     return part;
 }
 
-Tensor conj(const Tensor& x) { return is_complex(x.dtype()) ? run<Conj>(x) : x; }
+Tensor conj(const Tensor& x) {
+    if (!is_complex(x.dtype())) return x;
+    if (!x->has(TensorObject::kWrappedNumber)) return run<Conj>(x);
+    const Scalar value = number_in(x);  // of Python: stays one, and no step of a program
+    return number(Scalar::of(value.real, -value.imag));
+}
 Tensor real(const Tensor& x) { return is_complex(x.dtype()) ? run<Real>(x) : x; }
 Tensor imag(const Tensor& x) { return run<Imag>(x); }
 Tensor view_as_real(const Tensor& x) { return run<ViewAsReal>(x); }

@@ -10,7 +10,7 @@ import numpy
 from .arrays import run
 from .errors import missing_package
 from .functions import FUNCTIONS
-from .kernels import Kernel
+from .kernels import Kernel, Origin
 from .lower import Lowered, lower
 
 if TYPE_CHECKING:
@@ -40,8 +40,15 @@ def to_jax(program: Program) -> Callable[[Mapping[str, Any]], Arrays]:
             if tuple(target.jnp.shape(value)) != one.shape:
                 raise ValueError(f"to_jax: expected {name!r} of shape {one.shape}, got {target.jnp.shape(value)}")
             begin[one.memory] = target.cast(target.jnp.asarray(value), one.memory.dtype).reshape(-1)
-        return _results(lowered, run(lowered, target, begin))
+        try:
+            state = run(lowered, target, begin)
+        except TypeError as why:  # of JAX: a dtype that a function does not take
+            raise NotImplementedError(f"to_jax: can't express {target.origin.fails(f'({why})')}") from None
+        return _results(lowered, state)
 
+    if not wide or jax.config.read("jax_enable_x64"):  # what can't be expressed is said now, not by the first call
+        kinds = {name: jax.dtypes.canonicalize_dtype(one.memory.dtype) for name, one in inputs.items()}
+        jax.eval_shape(function, {name: jax.ShapeDtypeStruct(inputs[name].shape, kind) for name, kind in kinds.items()})
     function.__name__ = "program"
     function.__doc__ = f"A program kept by clew, from a dict of {sorted(inputs)}."
     return function
@@ -59,9 +66,10 @@ class _Jax:
 
         self.jax = jax
         self.jnp = jax.numpy
+        self.origin = Origin("", "", "forward")
 
     def begin(self, kernel: Kernel) -> None:
-        pass
+        self.origin = kernel.origin
 
     def constant(self, values: numpy.ndarray[Any, Any]) -> Any:
         return self.jnp.asarray(values.astype(self._kind(str(values.dtype))))

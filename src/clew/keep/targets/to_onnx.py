@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from ..program import Program
 
 OPSET = 18
+# Of dtypes that ONNX's operators take, and for which onnxruntime (1.32) has no kernel on CPUs.
+WITHOUT_KERNEL = {
+    "float64": {"Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Erf"},
+    "int16": {"Where"},
+}
 
 
 def to_onnx(program: Program, path: str | os.PathLike[str]) -> None:
@@ -48,9 +53,11 @@ class _Model:
         except Unsupported as why:
             raise NotImplementedError(f"to_onnx: can't express {target.origin.fails(str(why))}") from None
         results = [one for one in named if one.is_result]
+        if not results:
+            raise ValueError("to_onnx: expected a named result, got none; say by program.name() what the model gives")
         names = [self._result_name(one) for one in results]
         for one, name in zip(results, names, strict=True):
-            target.node("Reshape", (state[one.memory], target.shape(one.shape)), output=name)
+            target.reshape(state[one.memory], one.shape, name)
         graph = helper.make_graph(
             target.nodes,
             "program",
@@ -124,6 +131,8 @@ class _Onnx:
         options: dict[str, Any] = {"fmod": 1} if operator == "Mod" else {}
         if operator != "Where":
             self._check_type(operator, dtype)
+        if operator in WITHOUT_KERNEL.get(dtype, ()):
+            raise Unsupported(f"of {dtype}, for which onnxruntime has no {operator}")
         return self.node(operator, args, **options)
 
     def _check_type(self, operator: str, dtype: str) -> None:
@@ -146,8 +155,8 @@ class _Onnx:
     def cast(self, x: str, dtype: str) -> str:
         return self.node("Cast", (x,), to=self.onnx.helper.np_dtype_to_tensor_dtype(numpy.dtype(dtype)))
 
-    def reshape(self, x: str, shape: tuple[int, ...]) -> str:
-        return self.node("Reshape", (x, self.shape(shape)), allowzero=1)
+    def reshape(self, x: str, shape: tuple[int, ...], output: str = "") -> str:
+        return self.node("Reshape", (x, self.shape(shape)), output, allowzero=1)
 
     def transpose(self, x: str, order: tuple[int, ...]) -> str:
         return self.node("Transpose", (x,), perm=list(order))

@@ -105,9 +105,14 @@ def _nll(k: Builder, step: Call) -> None:
     reduction = step.attributes["reduction"]
     every = tuple(range(target.rank))
     k.reduce(total.inserted(*every), "sum", same, weights)
+    ignored = step.attributes["ignore_index"]
+
+    def one(t: Expr, x: Expr, w: Expr) -> Expr:  # also where the element of the ignored target is infinite
+        return where(t.equals(ignored), constant(0, step.out.dtype), -x * w)
+
     if reduction == NONE:
-        return k.assign(loss, lambda x, w: -x * w, chosen, weights)
-    k.reduce(loss.inserted(*every), "sum", lambda x, w: -x * w, chosen, weights)
+        return k.assign(loss, one, target, chosen, weights, raw=(0,))
+    k.reduce(loss.inserted(*every), "sum", one, target, chosen, weights, raw=(0,))
     if reduction == MEAN:
         k.assign(loss, lambda loss, total: loss / total, loss, total)
     return None
@@ -116,14 +121,16 @@ def _nll(k: Builder, step: Call) -> None:
 @lowers("_nll_loss_backward")
 def _nll_backward(k: Builder, step: Call) -> None:
     g, target, weight, total = step.input(0), step.input(1), step.inputs[2], step.input(3)
-    out = step.out
-    classes, weights = _weights(k, target, weight, step.attributes["ignore_index"], out.dtype)
+    out, ignored = step.out, step.attributes["ignore_index"]
+    classes, weights = _weights(k, target, weight, ignored, out.dtype)
     k.fill(out, 0)
     chosen = out.chosen(min(1, out.rank - 1), classes)
-    if step.attributes["reduction"] == MEAN:
-        k.accumulate(chosen, lambda g, w, total: -g * w / total, g, weights, total)
-    else:
-        k.accumulate(chosen, lambda g, w: -g * w, g, weights)
+
+    def slope(t: Expr, g: Expr, w: Expr, *total: Expr) -> Expr:  # of which the total weight is 0 where all are ignored
+        return where(t.equals(ignored), constant(0, out.dtype), -g * w / total[0] if total else -g * w)
+
+    divisor = (total,) if step.attributes["reduction"] == MEAN else ()
+    k.accumulate(chosen, slope, target, g, weights, *divisor, raw=(0,))
 
 
 @lowers("sgd_step")
