@@ -1,5 +1,6 @@
 // Nodes of a program as plain Python data, and back.
 #include <algorithm>
+#include <string_view>
 #include <unordered_map>
 
 #include <nanobind/stl/string.h>
@@ -71,6 +72,10 @@ public:
         check_plain("save", node);
         if (program_.steps[static_cast<std::size_t>(kept.step)].action->kind != StepKind::Run)
             refuse_node("save", node, "is of a write that turns axes, which a file can't say yet");
+        if (is_made_anew(kept))
+            refuse_node("save", node,
+                        "is of a view that was read after its memory had been written, as by a second write through "
+                        "it, which a file can't say yet; take the view anew, or write out of place");
         nb::dict data;
         data["kind"] = kind_name("save", node);
         data["step"] = kept.step;
@@ -88,6 +93,13 @@ public:
     }
 
 private:
+    // That of a view, by a step that reads the view after its memory was written: as one of as_strided. A reader takes
+    // the attributes of a node from its step, which has others.
+    bool is_made_anew(const KeptNode& kept) const {
+        const std::string_view name = kept.node->kind->node_name, as_strided = "AsStridedBackward0";
+        return name == as_strided &&
+               program_.steps[static_cast<std::size_t>(kept.step)].action->op->node_name != as_strided;
+    }
     // (node, which of its outputs), (-1, input whose .grad it is), or None.
     nb::object edge(const Node& node, Edge to) const {
         if (!to) return nb::none();

@@ -201,6 +201,17 @@ def test_a_name_of_no_leaf_is_refused(path):
         clew.graph.freeze(w * 2, path, names={"x": clew.ones(2)})
 
 
+def test_names_that_would_be_lost_are_refused(path):
+    w = clew.ones(2, requires_grad=True)
+    with pytest.raises(ValueError, match="one name for each leaf, got 'w' and 'v' for one"):
+        clew.graph.freeze(w * 2, path, names={"w": w, "v": w})
+    with pytest.raises(ValueError, match="at least one letter"):
+        clew.graph.freeze(w * 2, path, names={"": w})
+    with pytest.raises(TypeError, match="expected a tensor with a history, got NoneType"):
+        clew.graph.freeze(None, path)
+    assert not path.exists()
+
+
 def test_another_kind_of_file_is_refused(path):
     w = clew.ones(2, requires_grad=True)
     with clew.keep_graph() as program:

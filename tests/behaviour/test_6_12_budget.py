@@ -348,3 +348,9 @@ def test_a_kept_program_inside():
             loss = chain(w)
         loss.backward()
     assert bits([w.grad]) == bits([gradient_of_chain()])
+
+
+@pytest.mark.parametrize("size", [0, -1, 1 << 63, 10**30])
+def test_sizes_that_no_memory_has(size):
+    with pytest.raises(ValueError, match="expected more than 0 bytes, and fewer than"):
+        clew.memory.budget(size)

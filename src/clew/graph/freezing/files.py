@@ -29,7 +29,8 @@ def freeze(result: Tensor, path: str | os.PathLike[str], names: Mapping[str, Ten
         NotImplementedError: a node is Python (an `autograd.Function`, a hook); it is named with its line, and nothing
             is written.
         RuntimeError: `result` has no history, a part of its graph has been freed, or what it saved was written since.
-        ValueError: a name is that of a tensor which is no leaf of the graph.
+        TypeError: `result` is no tensor.
+        ValueError: a name is empty, or that of a tensor which is no leaf of the graph, or that has another name.
 
     Example:
         >>> import os, tempfile
@@ -41,12 +42,11 @@ def freeze(result: Tensor, path: str | os.PathLike[str], names: Mapping[str, Ten
         >>> clew.graph.leaves(y)["w"].grad
         tensor([2., 4.])
     """
+    if not isinstance(result, Tensor):
+        raise TypeError(f"freeze: expected a tensor with a history, got {type(result).__name__}")
     nodes, output = _core.graph_to_python(result)
     known = dict(names or {})
-    found = {id(leaf) for leaf in _leaves_below(result)}
-    for name, leaf in known.items():
-        if id(leaf) not in found:
-            raise ValueError(f"freeze: expected {name!r} to be a leaf of this graph; see clew.graph.leaves(result)")
+    _check_names(result, known)
     writer = TensorWriter()
     numbers = {name: writer.number(leaf, name) for name, leaf in known.items()}
     content = {
@@ -57,6 +57,18 @@ def freeze(result: Tensor, path: str | os.PathLike[str], names: Mapping[str, Ten
         "tensors": writer.tensors,
     }
     container.write(path, _KIND, content, writer.entries)
+
+
+def _check_names(result: Tensor, known: Mapping[str, Tensor]) -> None:
+    found = {id(leaf) for leaf in _leaves_below(result)}
+    named: dict[int, str] = {}
+    for name, leaf in known.items():
+        if not name:
+            raise ValueError("freeze: expected names of at least one letter, got ''; take another name")
+        if id(leaf) not in found:
+            raise ValueError(f"freeze: expected {name!r} to be a leaf of this graph; see clew.graph.leaves(result)")
+        if (other := named.setdefault(id(leaf), name)) != name:
+            raise ValueError(f"freeze: expected one name for each leaf, got {other!r} and {name!r} for one")
 
 
 def thaw(path: str | os.PathLike[str]) -> Tensor:

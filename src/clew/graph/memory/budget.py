@@ -93,6 +93,6 @@ def parse_size(size: int | str) -> int:
         size = round(float(match[1]) * UNITS[unit])
     if isinstance(size, bool) or not isinstance(size, int):
         raise TypeError(f"memory.budget: expected an int or a text, got {type(size).__name__}")
-    if size <= 0:
-        raise ValueError(f"memory.budget: expected more than 0 bytes, got {size}")
+    if not 0 < size < 1 << 63:
+        raise ValueError(f"memory.budget: expected more than 0 bytes, and fewer than 2**63, got {size}")
     return size
