@@ -3,6 +3,7 @@
 #include "bind/compile/tracer.h"
 
 #include <cstring>
+#include <string_view>
 
 #include "bind/errors.h"
 #include "bind/objects.h"
@@ -38,6 +39,14 @@ PyTypeObject* base_in_c(PyTypeObject* type) {
     return type;
 }
 
+nb::object dict_of_class(PyObject* type) {
+#if PY_VERSION_HEX >= 0x030C0000
+    return nb::steal(PyType_GetDict(reinterpret_cast<PyTypeObject*>(type)));
+#else
+    return nb::borrow(reinterpret_cast<PyTypeObject*>(type)->tp_dict);
+#endif
+}
+
 // In a module's __dict__. It is Python, and watched.
 PyObject* module_getter() {
     static PyObject* const name = PyUnicode_InternFromString("__getattr__");
@@ -56,11 +65,13 @@ void Tracer::look_up_entry(PyObject* dict, PyObject* key) {
     add_older(value);
 }
 
-// What a class has for an attribute may decide itself what reading it gives.
+// What a class has for an attribute, which is older as it is. It may decide itself what reading it gives.
 void Tracer::descriptor(PyObject* found) {
-    if (found == nullptr || !(Py_TYPE(found)->tp_flags & Py_TPFLAGS_HEAPTYPE) || PyType_Check(found)) return;
+    if (found == nullptr) return;
     add_older(found);
-    touch(found);
+    if (Py_TYPE(found) == &PyStaticMethod_Type || Py_TYPE(found) == &PyClassMethod_Type)
+        add_older(nb::steal(checked(PyObject_GetAttrString(found, "__func__"))).ptr());
+    if ((Py_TYPE(found)->tp_flags & Py_TPFLAGS_HEAPTYPE) && !PyType_Check(found)) touch(found);
 }
 
 void Tracer::kinds(PyObject* classes) {
@@ -80,13 +91,7 @@ void Tracer::attribute(PyObject* object, PyObject* name) {
     if (as_tensor(object)) return tensor_attribute(object, name);
     if (PyModule_CheckExact(object)) return module_attribute(object, name);
     if (PyType_Check(object)) return type_attribute(object, name);
-    if (Py_TYPE(object) == &PySuper_Type) {
-        // The class after which the search begins, and the one whose order counts.
-        const nb::object self_class = nb::steal(PyObject_GetAttrString(object, "__self_class__"));
-        PyErr_Clear();
-        if (!self_class.is_valid() || !PyType_Check(self_class.ptr())) return;
-        return touch(self_class.ptr());
-    }
+    if (Py_TYPE(object) == &PySuper_Type) return attribute_of_super(object, name);
     if (PyFunction_Check(object) || PyMethod_Check(object)) {
         PyObject* const function = PyMethod_Check(object) ? PyMethod_GET_FUNCTION(object) : object;
         if (!is_older(function)) return;
@@ -107,6 +112,61 @@ void Tracer::attribute(PyObject* object, PyObject* name) {
     instance_attribute(object, name);
 }
 
+void Tracer::attribute_of_super(PyObject* super, PyObject* name) {
+    const auto part = [&](const char* of) {
+        nb::object found = nb::steal(PyObject_GetAttrString(super, of));
+        PyErr_Clear();
+        return found;
+    };
+    // The class after which the search begins, and the one whose order counts.
+    const nb::object after = part("__thisclass__"), self_class = part("__self_class__"), self = part("__self__");
+    if (!self_class.is_valid() || !PyType_Check(self_class.ptr())) return;
+    touch(self_class.ptr());
+    PyObject* const order = reinterpret_cast<PyTypeObject*>(self_class.ptr())->tp_mro;
+    bool begun = false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order); ++i) {
+        PyObject* const one = PyTuple_GET_ITEM(order, i);
+        const nb::object names = begun ? dict_of_class(one) : nb::object();
+        begun = begun || one == after.ptr();
+        PyObject* const found = names.is_valid() ? PyDict_GetItemWithError(names.ptr(), name) : nullptr;
+        if (found == nullptr) continue;
+        descriptor(found);
+        if (!PyType_Check(self.ptr())) data_attribute(self.ptr(), found, name);
+        return;
+    }
+}
+
+// What a data descriptor of its class gives; false: it is none.
+bool Tracer::data_attribute(PyObject* object, PyObject* found, PyObject* name) {
+    if (found == nullptr || !Py_TYPE(found)->tp_descr_set) return false;
+    PyTypeObject* const type = Py_TYPE(object);
+    const bool older = is_older(object);
+    if (Py_TYPE(found) == &PyMemberDescr_Type) {
+        if (!older) return true;
+        state.instance(object);
+        state.slot(object, found);
+        const nb::object value = nb::steal(Py_TYPE(found)->tp_descr_get(found, object, as_object(type)));
+        PyErr_Clear();
+        add_older(value.ptr());
+    } else if (Py_TYPE(found) == &PyGetSetDescr_Type) {
+        if (!older || is_clews(type)) return true;
+        state.instance(object);
+        const char* const text = utf8(name);
+        if (std::strcmp(text, "__dict__") == 0)
+            add_older(dict_of(object));
+        else if (std::strcmp(text, "__class__") != 0)
+            stay_eager(std::string("reads ") + text + " of a " + type->tp_name);
+    } else if (PyObject_TypeCheck(found, &PyProperty_Type)) {
+        const nb::object getter = nb::steal(PyObject_GetAttrString(found, "fget"));
+        if (!getter.is_none() && !PyFunction_Check(getter.ptr())) call(getter.ptr(), &object, 1);  // others are watched
+    } else if (std::string_view(Py_TYPE(found)->tp_name).ends_with("_tuplegetter")) {              // of a named tuple
+        if (older) contents(object, false);
+    } else if (older && !has_python_method(Py_TYPE(found), "__get__")) {
+        stay_eager(std::string("reads a ") + Py_TYPE(found)->tp_name);
+    }
+    return true;
+}
+
 void Tracer::instance_attribute(PyObject* object, PyObject* name, bool by_base) {
     PyTypeObject* const type = Py_TYPE(object);
     const bool older = is_older(object);
@@ -116,44 +176,14 @@ void Tracer::instance_attribute(PyObject* object, PyObject* name, bool by_base) 
     }
     PyObject* const found = _PyType_Lookup(type, name);
     descriptor(found);
-    const bool is_data = found && Py_TYPE(found)->tp_descr_set;
-    if (is_data && Py_TYPE(found) == &PyMemberDescr_Type && older) {
-        state.instance(object);
-        state.slot(object, found);
-        const nb::object value = nb::steal(Py_TYPE(found)->tp_descr_get(found, object, as_object(type)));
-        PyErr_Clear();
-        return add_older(value.ptr());
-    }
-    if (is_data && Py_TYPE(found) == &PyGetSetDescr_Type) {
-        if (!older || is_clews(type)) return;
-        state.instance(object);
-        const char* const text = utf8(name);
-        if (std::strcmp(text, "__dict__") == 0) return add_older(dict_of(object));
-        if (std::strcmp(text, "__class__") == 0) return;
-        return stay_eager(std::string("reads ") + text + " of a " + type->tp_name);
-    }
-    if (is_data && PyObject_TypeCheck(found, &PyProperty_Type)) {
-        const nb::object getter = nb::steal(PyObject_GetAttrString(found, "fget"));
-        if (getter.is_none() || PyFunction_Check(getter.ptr())) return;  // watched
-        return call(getter.ptr(), &object, 1);
-    }
-    if (found && std::strcmp(Py_TYPE(found)->tp_name, "_collections._tuplegetter") == 0) {
-        if (older) contents(object, false);
-        return;
-    }
-    if (is_data && (Py_TYPE(found)->tp_flags & Py_TPFLAGS_HEAPTYPE)) return;  // its __get__ is Python, and watched
-    if (!older) return;
-    if (is_data) return stay_eager(std::string("reads a ") + Py_TYPE(found)->tp_name);
+    if (data_attribute(object, found, name) || !older) return;
+    state.instance(object);
     if (PyObject* const dict = dict_of(object)) {
-        state.instance(object);
         if (!counter_of(dict, name) && !was_set(dict, name) && begins_to_count(dict, name)) return;
         look_up_entry(dict, name);
-        if (PyDict_GetItemWithError(dict, name)) return;
-        if (PyModule_Check(object)) look_up_entry(dict, module_getter());
-    } else {
-        state.instance(object);
+        if (PyDict_GetItemWithError(dict, name) == nullptr && PyModule_Check(object))
+            look_up_entry(dict, module_getter());
     }
-    if (found && !Py_TYPE(found)->tp_descr_get) add_older(found);
 }
 
 // It becomes an input: what it is is compared, and what .data or detach() give lies in its memory.
@@ -171,7 +201,14 @@ void Tracer::tensor_attribute(PyObject* object, PyObject* name) {
     if (older && std::strcmp(text, "grad") == 0 && tensor->extras && tensor->extras->grad)
         gradients_.insert(as_object(tensor->extras->grad.get()));
     if (is_told(text) || (found && is_operation_property(found))) return;
-    if (found && (PyFunction_Check(found) || !Py_TYPE(found)->tp_descr_set)) return;  // a method: its call is seen
+    if (found && (PyFunction_Check(found) || !Py_TYPE(found)->tp_descr_set)) {  // a method: its call is seen
+        if (is_exact_tensor(object)) return;
+        descriptor(found);
+        PyObject* const dict = dict_of(object);
+        if (older) state.instance(object);
+        if (older && dict) look_up_entry(dict, name);
+        return;
+    }
     if (found && PyObject_TypeCheck(found, &PyProperty_Type)) return instance_attribute(object, name);
     if (found == nullptr && older) {
         if (PyObject* const dict = dict_of(object)) {
@@ -186,11 +223,9 @@ void Tracer::tensor_attribute(PyObject* object, PyObject* name) {
 
 void Tracer::type_attribute(PyObject* object, PyObject* name) {
     auto* const type = reinterpret_cast<PyTypeObject*>(object);
-    if (PyObject* const found = _PyType_Lookup(type, name)) {
-        descriptor(found);
-        return add_older(found);
-    }
+    if (PyObject* const found = _PyType_Lookup(type, name)) return descriptor(found);
     PyObject* const of_meta = _PyType_Lookup(Py_TYPE(object), name);
+    descriptor(of_meta);
     if (of_meta && std::strcmp(utf8(name), "__dict__") == 0) return stay_eager("reads the dict of a class");
     if (of_meta && Py_TYPE(of_meta)->tp_descr_set && (type->tp_flags & Py_TPFLAGS_HEAPTYPE))
         state.slot(object, of_meta);

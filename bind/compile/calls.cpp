@@ -123,7 +123,7 @@ void Tracer::call_type(PyTypeObject* type, PyObject* const* arguments, std::size
         const bool of_dict = PyDict_Check(arguments[i]) || PyDictItems_Check(arguments[i]);  // its keys have been read
         contents(arguments[i], !shallow && !(type == &PyDict_Type && of_dict));
     }
-    if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
+    if (!is_of_class_statement(type)) {
         // float(loss) reads a number.
         if (type == &PyFloat_Type && count == 1 && as_tensor(arguments[0])) expect_number();
         if (is_clews(type) || is_exception_type(type)) return;
@@ -136,7 +136,7 @@ void Tracer::call_type(PyTypeObject* type, PyObject* const* arguments, std::size
     if (_PyType_Lookup(type, finalizer))
         return stay_eager(std::string("makes a ") + type->tp_name + ", which has a finalizer");
     PyTypeObject* base = type;
-    while (base && (base->tp_flags & Py_TPFLAGS_HEAPTYPE)) base = base->tp_base;
+    while (base && is_of_class_statement(base)) base = base->tp_base;
     if (base == nullptr || base == &PyBaseObject_Type || base == &tensor_type) return;
     if (is_clews(base) || is_exception_type(base) || known_call(std::string("type ") + base->tp_name)) return;
     stay_eager(std::string("makes a ") + type->tp_name + ", whose reads cannot be tracked");

@@ -80,7 +80,7 @@ void Tracer::set_attribute(PyObject* object, PyObject* name, PyObject* value) {
     }
     descriptor(found);
     if (found && Py_TYPE(found)->tp_descr_set) {
-        if (Py_TYPE(found)->tp_flags & Py_TPFLAGS_HEAPTYPE) return;  // watched
+        if (has_python_method(Py_TYPE(found), "__set__")) return;  // watched
         return stay_eager("sets a slot of an object from before the call");
     }
     PyObject* const dict = dict_of(object);

@@ -10,10 +10,8 @@ namespace nb = nanobind;
 
 namespace clew::bind {
 
-namespace {
-
-// Whether a class statement made it: then its objects hold a dict, weak references and slots, which Python reads by
-// name. Classes that C made of a specification (array.array) are heap types, too, but what they hold no name leads to.
+// Then its objects hold a dict, weak references and slots, which Python reads by name. Classes that C made of a
+// specification (array.array) are heap types, too, but what they hold no name leads to.
 bool is_of_class_statement(PyTypeObject* type) {
     if (!is_python_class(type)) return false;
     const PyTypeObject* const base = type->tp_base;
@@ -24,8 +22,6 @@ bool is_of_class_statement(PyTypeObject* type) {
     const auto pointer = static_cast<Py_ssize_t>(sizeof(PyObject*));
     return type->tp_basicsize <= base->tp_basicsize + named * pointer;
 }
-
-}  // namespace
 
 // For ever. Not by the `__import__` of the frame that is watched, which may have none, as where namedtuple() makes one.
 PyObject* from_module(const char* module, const char* name) {

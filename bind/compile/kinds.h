@@ -16,9 +16,10 @@ bool is_one_of(const std::string& name, const char* const (&list)[N]) {
 constexpr int kDeepestContainer = 200;  // that is looked into
 
 PyObject* from_module(const char* module, const char* name);
-bool is_atom(PyObject* object);               // a number, a string, None: what it is can't change
-bool is_clews(PyTypeObject* type);            // written in C
-bool is_python_class(PyTypeObject* type);     // one that can be changed
+bool is_atom(PyObject* object);            // a number, a string, None: what it is can't change
+bool is_clews(PyTypeObject* type);         // written in C
+bool is_python_class(PyTypeObject* type);  // one that can be changed
+bool is_of_class_statement(PyTypeObject* type);
 bool is_builtin_container(PyObject* object);  // or a number or a string
 inline bool may_be_followed(PyObject* object) { return PyFloat_CheckExact(object) || PyList_CheckExact(object); }
 bool is_deque(PyObject* object);

@@ -168,6 +168,8 @@ private:
 
     // attributes.cpp
     void attribute(PyObject* object, PyObject* name);
+    void attribute_of_super(PyObject* super, PyObject* name);
+    bool data_attribute(PyObject* object, PyObject* found, PyObject* name);
     void instance_attribute(PyObject* object, PyObject* name, bool by_base = false);  // as the first base in C reads it
     void note(TensorObject* tensor);
     void tensor_attribute(PyObject* object, PyObject* name);

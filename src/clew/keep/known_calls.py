@@ -42,7 +42,7 @@ _TYPES = """
     itertools.accumulate itertools.chain itertools.combinations itertools.combinations_with_replacement
     itertools.count itertools.islice itertools.pairwise itertools.permutations itertools.product itertools.repeat
     itertools.starmap itertools.takewhile itertools.zip_longest
-    functools.partial weakref.ReferenceType
+    functools.partial weakref.ReferenceType operator.itemgetter operator.attrgetter
 """
 _TENSOR = """
     numel size dim stride storage_offset element_size is_contiguous is_floating_point is_complex
