@@ -39,14 +39,6 @@ PyTypeObject* base_in_c(PyTypeObject* type) {
     return type;
 }
 
-nb::object dict_of_class(PyObject* type) {
-#if PY_VERSION_HEX >= 0x030C0000
-    return nb::steal(PyType_GetDict(reinterpret_cast<PyTypeObject*>(type)));
-#else
-    return nb::borrow(reinterpret_cast<PyTypeObject*>(type)->tp_dict);
-#endif
-}
-
 // In a module's __dict__. It is Python, and watched.
 PyObject* module_getter() {
     static PyObject* const name = PyUnicode_InternFromString("__getattr__");

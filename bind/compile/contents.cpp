@@ -22,10 +22,23 @@ void Tracer::stay_eager(std::string text) {
     cause = Cause{std::move(text), Handle::steal(site.code), site.instruction};
 }
 
+// What C calls for an operator is looked up in the class, whatever it is: a bound method, an object with `__call__`.
+void Tracer::touch_class(PyTypeObject* type) {
+    if (!state.type(type)) return;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
+        PyObject* const one = PyTuple_GET_ITEM(type->tp_mro, i);
+        if (!is_python_class(reinterpret_cast<PyTypeObject*>(one))) continue;
+        const nb::object names = dict_of_class(one);
+        PyObject *name, *value;
+        for (Py_ssize_t place = 0; PyDict_Next(names.ptr(), &place, &name, &value);)
+            if (!PyFunction_Check(value) && !PyType_Check(value)) add_older(value);
+    }
+}
+
 void Tracer::touch(PyObject* object) {
-    state.type(Py_TYPE(object));
+    touch_class(Py_TYPE(object));
     if (PyType_Check(object))
-        state.type(reinterpret_cast<PyTypeObject*>(object));
+        touch_class(reinterpret_cast<PyTypeObject*>(object));
     else if (is_python_class(Py_TYPE(object)) && older_.contains(object))
         state.instance(object);
 }

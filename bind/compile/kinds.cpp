@@ -110,6 +110,14 @@ bool is_clews(PyTypeObject* type) {
     return std::strncmp(type->tp_name, "clew.", 5) == 0 || is_one_of(type->tp_name, names);
 }
 
+nb::object dict_of_class(PyObject* type) {
+#if PY_VERSION_HEX >= 0x030C0000
+    return nb::steal(PyType_GetDict(reinterpret_cast<PyTypeObject*>(type)));
+#else
+    return nb::borrow(reinterpret_cast<PyTypeObject*>(type)->tp_dict);
+#endif
+}
+
 PyObject* behind_proxy(PyObject* proxy) {
     struct Proxy {
         PyObject_HEAD PyObject* mapping;

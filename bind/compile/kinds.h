@@ -1,6 +1,7 @@
 // What kinds of objects there are, to a call that is watched.
 #pragma once
 #include <Python.h>
+#include <nanobind/nanobind.h>
 
 #include <algorithm>
 #include <cstring>
@@ -20,6 +21,7 @@ bool is_atom(PyObject* object);            // a number, a string, None: what it 
 bool is_clews(PyTypeObject* type);         // written in C
 bool is_python_class(PyTypeObject* type);  // one that can be changed
 bool is_of_class_statement(PyTypeObject* type);
+nanobind::object dict_of_class(PyObject* type);
 bool is_builtin_container(PyObject* object);  // or a number or a string
 inline bool may_be_followed(PyObject* object) { return PyFloat_CheckExact(object) || PyList_CheckExact(object); }
 bool is_deque(PyObject* object);

@@ -78,10 +78,11 @@ void PythonState::instance(PyObject* object) {
         instances_.push_back({nb::borrow(object), nb::borrow(as_object(Py_TYPE(object))), nb::borrow(dict_of(object))});
 }
 
-void PythonState::type(PyTypeObject* type) {
-    if (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) return;
-    if (type_index_.emplace(as_object(type), types_.size()).second)
-        types_.push_back({.type = nb::borrow(as_object(type)), .bases = nb::borrow(type->tp_mro)});
+bool PythonState::type(PyTypeObject* type) {
+    if (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) return false;
+    if (!type_index_.emplace(as_object(type), types_.size()).second) return false;
+    types_.push_back({.type = nb::borrow(as_object(type)), .bases = nb::borrow(type->tp_mro)});
+    return true;
 }
 
 void PythonState::registered_classes() {

@@ -32,7 +32,7 @@ public:
     void cell(PyObject* cell);
     void function(PyObject* function);
     void instance(PyObject* object);  // its class and its dict
-    void type(PyTypeObject* type);    // all of it
+    bool type(PyTypeObject* type);    // all of it; whether it is new here
     void registered_classes();        // of abstract base classes
     void slot(PyObject* object, PyObject* descriptor);
     void answer(PyObject* cache, PyObject* arguments, PyObject* value);  // of a functools.lru_cache

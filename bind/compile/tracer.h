@@ -147,6 +147,7 @@ private:
     std::unordered_set<PyObject*> looked_at_;
     void use_if_read(PyObject* iterable);
     void touch(PyObject* object);  // its class, as a whole, and which one it is
+    void touch_class(PyTypeObject* type);
     void ask_class(PyObject* object);
     void note_identity(PyObject* object);
     void add_key(PyObject* key) { note_identity(key), use_all(key); }
