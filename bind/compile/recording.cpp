@@ -5,6 +5,8 @@
 #include "bind/compile/stopwatch.h"
 #include "bind/errors.h"
 #include "bind/objects.h"
+#include "core/autograd/hooks.h"
+#include "core/autograd/leaf.h"
 #include "core/autograd/mode.h"
 
 namespace nb = nanobind;
@@ -26,6 +28,30 @@ void give_arguments(Tracer& tracer, Recorder& recorder, Variant& variant, const 
     }
 }
 
+template <class Visit>
+void each_hook(const TensorObject& tensor, const Visit& visit) {
+    const Node* node = tensor.grad_fn.get();
+    if (node == nullptr && tensor.extras) node = tensor.extras->accumulator.get();
+    if (node == nullptr || node->extras == nullptr) return;
+    for (const auto list :
+         {&NodeExtras::tensor_hooks, &NodeExtras::pre_hooks, &NodeExtras::post_hooks, &NodeExtras::accumulate_hooks})
+        for (const Hook& hook : node->extras->*list) visit(static_cast<PyObject*>(hook.callable.get()));
+}
+
+// A backward of the call runs them, from C: what they are bound to is older, and no instruction comes to it.
+void give_hooks(Tracer& tracer, const Recorder& recorder) {
+    for (const auto& [tensor, hooks] : recorder.hooked_before())
+        each_hook(*tensor, [&](PyObject* callable) { tracer.add_callback(callable); });
+}
+
+bool runs_hook_in_c(const Program& program) {
+    bool found = false;
+    for (const Input& input : program.inputs)
+        if (program.has_backward && !input.grad_of)
+            each_hook(*input.tensor.get(), [&](PyObject* callable) { found = found || !Tracer::watches(callable); });
+    return found;
+}
+
 Recording record_with(Recorder& recorder, std::shared_ptr<Variant> variant, PyObject* function,
                       const CallArguments& arguments, PyObject* positional, PyObject* named) {
     const Stopwatch all;
@@ -35,6 +61,7 @@ Recording record_with(Recorder& recorder, std::shared_ptr<Variant> variant, PyOb
     Tracer tracer(recorder, program);
     tracer.add_older(function);
     give_arguments(tracer, recorder, *variant, arguments);
+    give_hooks(tracer, recorder);
     const nb::object given = tracer.with_own_floats(positional, 0);
     const nb::object names =
         named ? tracer.with_own_floats(named, static_cast<int>(tracer.numbers.size())) : nb::object();
@@ -55,6 +82,7 @@ Recording record_with(Recorder& recorder, std::shared_ptr<Variant> variant, PyOb
     Cause cause = tracer.cause.value_or(Cause{});
     if (cause.text.empty() && mode_word != modes) cause.text = "leaves gradients switched on or off otherwise";
     if (cause.text.empty() && recorder.failed()) cause.text = "catches the error of an operation";
+    if (cause.text.empty() && runs_hook_in_c(program)) cause.text = "runs a hook of a tensor that is not Python";
     variant->form = std::make_unique<ResultForm>(tracer, arguments);
     if (cause.text.empty()) {
         variant->value = variant->form->add(result.ptr());

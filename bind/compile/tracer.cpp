@@ -84,6 +84,23 @@ void Tracer::add_older(PyObject* object) {
     if (PyCFunction_Check(object) && PyCFunction_GET_SELF(object)) add_older(PyCFunction_GET_SELF(object));
 }
 
+void Tracer::add_callback(PyObject* callable) {
+    add_older(callable);
+    if (!is_partial(callable)) return;
+    const nb::object given = nb::steal(checked(PyObject_GetAttrString(callable, "args")));
+    const nb::object named = nb::steal(checked(PyObject_GetAttrString(callable, "keywords")));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(given.ptr()); ++i) add_older(PyTuple_GET_ITEM(given.ptr(), i));
+    PyObject *name, *value;
+    for (Py_ssize_t place = 0; PyDict_Next(named.ptr(), &place, &name, &value);) add_older(value);
+    add_callback(nb::steal(checked(PyObject_GetAttrString(callable, "func"))).ptr());
+}
+
+bool Tracer::watches(PyObject* callable) {
+    if (PyMethod_Check(callable)) callable = PyMethod_GET_FUNCTION(callable);
+    if (is_partial(callable)) return watches(nb::steal(checked(PyObject_GetAttrString(callable, "func"))).ptr());
+    return PyFunction_Check(callable) || has_python_method(Py_TYPE(callable), "__call__");
+}
+
 void Tracer::add_argument(PyObject* container) {
     arguments_.insert(container);
     held_.push_back(nb::borrow(container));
@@ -91,7 +108,7 @@ void Tracer::add_argument(PyObject* container) {
 
 bool Tracer::is_older(PyObject* object) const {
     if (const TensorObject* const tensor = as_tensor(object)) return tensor->has(TensorObject::kOlder);
-    return older_.contains(object);
+    return older_.contains(object) || PyType_Check(object);  // a call that makes a class stays eager
 }
 
 // C hands on what the function will return, as it is.

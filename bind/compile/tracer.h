@@ -85,6 +85,8 @@ public:
     // What the call is given: by identity, or by content, which the variant's key compares.
     void add_older(PyObject* object);
     void add_argument(PyObject* container);
+    void add_callback(PyObject* callable);  // and what it gives on
+    static bool watches(PyObject* callable);
     // The positional or named arguments with floats of their own, which are followed from `first` on.
     nanobind::object with_own_floats(PyObject* arguments, int first);
     void begin_call(PyObject* function, PyObject* arguments);

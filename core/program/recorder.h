@@ -73,6 +73,7 @@ public:
     bool failed() const { return failed_; }
 
     static Recorder* at_work();
+    const std::unordered_map<const TensorObject*, std::uint64_t>& hooked_before() const { return hooks_; }
     void hold(Handle what) { program_.held.push_back(std::move(what)); }
 
     void handle(OpCall& call) override;
