@@ -84,6 +84,8 @@ void Tracer::attribute(PyObject* object, PyObject* name) {
     if (PyModule_CheckExact(object)) return module_attribute(object, name);
     if (PyType_Check(object)) return type_attribute(object, name);
     if (Py_TYPE(object) == &PySuper_Type) return attribute_of_super(object, name);
+    if (Py_TYPE(object) == &Py_GenericAliasType)  // of what it is an alias of
+        return attribute(nb::steal(checked(PyObject_GetAttrString(object, "__origin__"))).ptr(), name);
     if (PyFunction_Check(object) || PyMethod_Check(object)) {
         PyObject* const function = PyMethod_Check(object) ? PyMethod_GET_FUNCTION(object) : object;
         if (!is_older(function)) return;
@@ -150,6 +152,7 @@ bool Tracer::data_attribute(PyObject* object, PyObject* found, PyObject* name) {
             stay_eager(std::string("reads ") + text + " of a " + type->tp_name);
     } else if (PyObject_TypeCheck(found, &PyProperty_Type)) {
         const nb::object getter = nb::steal(PyObject_GetAttrString(found, "fget"));
+        add_older(getter.ptr());
         if (!getter.is_none() && !PyFunction_Check(getter.ptr())) call(getter.ptr(), &object, 1);  // others are watched
     } else if (std::string_view(Py_TYPE(found)->tp_name).ends_with("_tuplegetter")) {              // of a named tuple
         if (older) contents(object, false);
@@ -194,11 +197,11 @@ void Tracer::tensor_attribute(PyObject* object, PyObject* name) {
         gradients_.insert(as_object(tensor->extras->grad.get()));
     if (is_told(text) || (found && is_operation_property(found))) return;
     if (found && (PyFunction_Check(found) || !Py_TYPE(found)->tp_descr_set)) {  // a method: its call is seen
-        if (is_exact_tensor(object)) return;
         descriptor(found);
         PyObject* const dict = dict_of(object);
-        if (older) state.instance(object);
-        if (older && dict) look_up_entry(dict, name);
+        if (!older || (dict == nullptr && is_exact_tensor(object))) return;
+        state.instance(object);
+        if (dict) look_up_entry(dict, name);
         return;
     }
     if (found && PyObject_TypeCheck(found, &PyProperty_Type)) return instance_attribute(object, name);
@@ -229,7 +232,10 @@ void Tracer::module_attribute(PyObject* module, PyObject* name) {
     PyObject* const dict = PyModule_GetDict(module);
     if (std::strcmp(utf8(name), "__dict__") == 0) return add_older(dict);
     look_up_entry(dict, name);
-    if (PyDict_GetItemWithError(dict, name) == nullptr) look_up_entry(dict, module_getter());
+    if (PyDict_GetItemWithError(dict, name)) return;
+    look_up_entry(dict, module_getter());
+    PyObject* const getter = PyDict_GetItemWithError(dict, module_getter());
+    if (getter && !PyFunction_Check(getter)) stay_eager("reads by a __getattr__ of a module that is no function");
 }
 
 void Tracer::subscript(PyObject* container, PyObject* key) {

@@ -175,6 +175,7 @@ void Tracer::call_known(const std::string& name, PyObject* const* arguments, std
     if ((name == "_operator.is_" || name == "_operator.is_not") && count == 2)
         return identity(arguments[0], arguments[1]);
     if (name == "builtins.len" && count == 1 && as_tensor(arguments[0])) note(as_tensor(arguments[0]));
+    if (name == "builtins.iter" && count == 2) return stay_eager("calls iter() with a sentinel");
     const bool shallow = name == "builtins.len" || name == "builtins.iter";
     for (std::size_t i = 0; i < count; ++i) contents(arguments[i], !shallow);
 }

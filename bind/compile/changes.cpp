@@ -57,6 +57,7 @@ bool Tracer::sets_property(PyObject* object, PyObject* found, PyObject* value) {
     descriptor(found);
     const nb::object setter = nb::steal(checked(PyObject_GetAttrString(found, "fset")));
     PyObject* const arguments[] = {object, value};
+    add_older(setter.ptr());
     if (!setter.is_none()) call(setter.ptr(), arguments, 2);
     return true;
 }

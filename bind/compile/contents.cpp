@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "bind/errors.h"
@@ -22,6 +23,22 @@ void Tracer::stay_eager(std::string text) {
     cause = Cause{std::move(text), Handle::steal(site.code), site.instruction};
 }
 
+namespace {
+
+bool is_special(PyObject* name) {
+    const std::string_view text = utf8(name);
+    return text.starts_with("__") && text.ends_with("__");
+}
+
+// A method in C of some object: `log.append`.
+bool is_bound_in_c(PyObject* value) {
+    PyObject* const self = PyCFunction_Check(value) ? PyCFunction_GET_SELF(value) : nullptr;
+    return (self && !PyModule_Check(self) && !PyType_Check(self)) ||
+           std::strcmp(Py_TYPE(value)->tp_name, "method-wrapper") == 0;
+}
+
+}  // namespace
+
 // What C calls for an operator is looked up in the class, whatever it is: a bound method, an object with `__call__`.
 void Tracer::touch_class(PyTypeObject* type) {
     if (!state.type(type)) return;
@@ -31,7 +48,10 @@ void Tracer::touch_class(PyTypeObject* type) {
         const nb::object names = dict_of_class(one);
         PyObject *name, *value;
         for (Py_ssize_t place = 0; PyDict_Next(names.ptr(), &place, &name, &value);)
-            if (!PyFunction_Check(value) && !PyType_Check(value)) add_older(value);
+            if (is_bound_in_c(value) && is_special(name))
+                return stay_eager(std::string("has a ") + utf8(name) + " of a class that is a method in C");
+            else if (!PyFunction_Check(value) && !PyType_Check(value))
+                add_older(value);
     }
 }
 
@@ -98,13 +118,20 @@ void Tracer::contents(PyObject* object, bool deep) {
         PyObject *key, *value;
         for (Py_ssize_t place = 0; PyDict_Next(object, &place, &key, &value);) {
             if (older) add_older(key);
+            if (deep && PyTuple_Check(key)) contents(key);
             holds(value);
         }
         for (const Effect& one : effects)
             if (one.holder.ptr() == object) stay_eager("reads all of a dict that it has changed");
     } else if (PyAnySet_Check(object)) {
         if (older && !PyFrozenSet_Check(object)) state.set(object);
-        for (const nb::object& item : older ? items_of(object) : std::vector<nb::object>()) add_older(item.ptr());
+        for (const nb::object& item : older ? items_of(object) : std::vector<nb::object>()) {
+            add_older(item.ptr());
+            if (deep && PyTuple_Check(item.ptr())) contents(item.ptr());
+        }
+    } else if (PySlice_Check(object)) {
+        auto* const slice = reinterpret_cast<PySliceObject*>(object);
+        for (PyObject* const one : {slice->start, slice->stop, slice->step}) holds(one);
     } else if (older && Py_TYPE(object) == &PyDictProxy_Type) {
         PyObject* const dict = behind_proxy(object);
         add_older(dict);
