@@ -33,6 +33,13 @@ bool reads_plainly(PyTypeObject* type) {
     return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && _PyType_Lookup(type, name) == _PyType_Lookup(base, name);
 }
 
+// What the call has made itself and that has older objects all the same.
+bool leads_out_of_call(PyObject* object, PyObject* name) {
+    if (PyFrame_Check(object)) return true;
+    if (is_exception_type(Py_TYPE(object))) return std::strcmp(utf8(name), "__context__") == 0;
+    return PyFunction_Check(object) && is_one_of(utf8(name), {"__globals__", "__builtins__", "__closure__"});
+}
+
 // Whose methods those of classes in Python call by super().
 PyTypeObject* base_in_c(PyTypeObject* type) {
     while (type->tp_base && is_python_class(type)) type = type->tp_base;
@@ -86,6 +93,8 @@ void Tracer::attribute(PyObject* object, PyObject* name) {
     if (Py_TYPE(object) == &PySuper_Type) return attribute_of_super(object, name);
     if (Py_TYPE(object) == &Py_GenericAliasType)  // of what it is an alias of
         return attribute(nb::steal(checked(PyObject_GetAttrString(object, "__origin__"))).ptr(), name);
+    if (leads_out_of_call(object, name))
+        return stay_eager(std::string("reads ") + utf8(name) + " of a " + Py_TYPE(object)->tp_name);
     if (PyFunction_Check(object) || PyMethod_Check(object)) {
         PyObject* const function = PyMethod_Check(object) ? PyMethod_GET_FUNCTION(object) : object;
         if (!is_older(function)) return;
@@ -125,7 +134,7 @@ void Tracer::attribute_of_super(PyObject* super, PyObject* name) {
         PyObject* const found = names.is_valid() ? PyDict_GetItemWithError(names.ptr(), name) : nullptr;
         if (found == nullptr) continue;
         descriptor(found);
-        if (!PyType_Check(self.ptr())) data_attribute(self.ptr(), found, name);
+        if (!self.is_none() && !PyType_Check(self.ptr())) data_attribute(self.ptr(), found, name);
         return;
     }
 }

@@ -89,9 +89,7 @@ void Tracer::call(PyObject* callee, PyObject* const* arguments, std::size_t coun
         if (is_older(callee))
             for (const char* const part : {"func", "args", "keywords"})
                 state.slot(callee, _PyType_Lookup(type, nb::steal(PyUnicode_InternFromString(part)).ptr()));
-        const nb::object function = nb::steal(checked(PyObject_GetAttrString(callee, "func")));
-        const nb::object given = nb::steal(checked(PyObject_GetAttrString(callee, "args")));
-        const nb::object named = nb::steal(checked(PyObject_GetAttrString(callee, "keywords")));
+        const auto [function, given, named] = parts_of(callee);
         if (is_older(callee))
             for (PyObject* one : {function.ptr(), given.ptr(), named.ptr()}) add_older(one);
         contents(named.ptr());

@@ -30,11 +30,12 @@ bool is_special(PyObject* name) {
     return text.starts_with("__") && text.ends_with("__");
 }
 
-// A method in C of some object: `log.append`.
+// A method in C of some object (`log.append`), a cache, a partial: what these read and write is not seen.
 bool is_bound_in_c(PyObject* value) {
     PyObject* const self = PyCFunction_Check(value) ? PyCFunction_GET_SELF(value) : nullptr;
-    return (self && !PyModule_Check(self) && !PyType_Check(self)) ||
-           std::strcmp(Py_TYPE(value)->tp_name, "method-wrapper") == 0;
+    const std::string_view type = Py_TYPE(value)->tp_name;
+    return (self && !PyModule_Check(self) && !PyType_Check(self)) || type == "method-wrapper" ||
+           type == "functools._lru_cache_wrapper" || is_partial(value);
 }
 
 }  // namespace
@@ -49,7 +50,7 @@ void Tracer::touch_class(PyTypeObject* type) {
         PyObject *name, *value;
         for (Py_ssize_t place = 0; PyDict_Next(names.ptr(), &place, &name, &value);)
             if (is_bound_in_c(value) && is_special(name))
-                return stay_eager(std::string("has a ") + utf8(name) + " of a class that is a method in C");
+                return stay_eager(std::string("has a class whose ") + utf8(name) + " is a " + Py_TYPE(value)->tp_name);
             else if (!PyFunction_Check(value) && !PyType_Check(value))
                 add_older(value);
     }

@@ -92,6 +92,11 @@ bool is_partial(PyObject* object) {
     return reinterpret_cast<PyObject*>(Py_TYPE(object)) == type;
 }
 
+PartialParts parts_of(PyObject* partial) {
+    const auto part = [&](const char* name) { return nb::steal(checked(PyObject_GetAttrString(partial, name))); };
+    return {part("func"), part("args"), part("keywords")};
+}
+
 bool is_exception_type(PyTypeObject* type) {
     return PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException));
 }

@@ -26,6 +26,10 @@ bool is_builtin_container(PyObject* object);  // or a number or a string
 inline bool may_be_followed(PyObject* object) { return PyFloat_CheckExact(object) || PyList_CheckExact(object); }
 bool is_deque(PyObject* object);
 bool is_partial(PyObject* object);
+struct PartialParts {
+    nanobind::object function, given, named;
+};
+PartialParts parts_of(PyObject* partial);
 bool is_exception_type(PyTypeObject* type);
 bool is_descriptor_that_writes(PyObject* object);  // list.pop: methods.cpp
 bool is_plain_instance(PyObject* object);          // of a class statement: it has a dict, and nothing else

@@ -28,27 +28,20 @@ void give_arguments(Tracer& tracer, Recorder& recorder, Variant& variant, const 
     }
 }
 
-template <class Visit>
-void each_hook(const TensorObject& tensor, const Visit& visit) {
-    const Node* node = tensor.grad_fn.get();
-    if (node == nullptr && tensor.extras) node = tensor.extras->accumulator.get();
-    if (node == nullptr || node->extras == nullptr) return;
-    for (const auto list :
-         {&NodeExtras::tensor_hooks, &NodeExtras::pre_hooks, &NodeExtras::post_hooks, &NodeExtras::accumulate_hooks})
-        for (const Hook& hook : node->extras->*list) visit(static_cast<PyObject*>(hook.callable.get()));
-}
+PyObject* callable_of(const Hook& hook) { return static_cast<PyObject*>(hook.callable.get()); }
 
 // A backward of the call runs them, from C: what they are bound to is older, and no instruction comes to it.
 void give_hooks(Tracer& tracer, const Recorder& recorder) {
     for (const auto& [tensor, hooks] : recorder.hooked_before())
-        each_hook(*tensor, [&](PyObject* callable) { tracer.add_callback(callable); });
+        each_hook(*tensor, [&](const Hook& hook) { tracer.add_callback(callable_of(hook)); });
 }
 
 bool runs_hook_in_c(const Program& program) {
     bool found = false;
     for (const Input& input : program.inputs)
         if (program.has_backward && !input.grad_of)
-            each_hook(*input.tensor.get(), [&](PyObject* callable) { found = found || !Tracer::watches(callable); });
+            each_hook(*input.tensor.get(),
+                      [&](const Hook& hook) { found = found || !Tracer::watches(callable_of(hook)); });
     return found;
 }
 

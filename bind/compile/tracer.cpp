@@ -87,17 +87,16 @@ void Tracer::add_older(PyObject* object) {
 void Tracer::add_callback(PyObject* callable) {
     add_older(callable);
     if (!is_partial(callable)) return;
-    const nb::object given = nb::steal(checked(PyObject_GetAttrString(callable, "args")));
-    const nb::object named = nb::steal(checked(PyObject_GetAttrString(callable, "keywords")));
+    const auto [function, given, named] = parts_of(callable);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(given.ptr()); ++i) add_older(PyTuple_GET_ITEM(given.ptr(), i));
     PyObject *name, *value;
     for (Py_ssize_t place = 0; PyDict_Next(named.ptr(), &place, &name, &value);) add_older(value);
-    add_callback(nb::steal(checked(PyObject_GetAttrString(callable, "func"))).ptr());
+    add_callback(function.ptr());
 }
 
 bool Tracer::watches(PyObject* callable) {
     if (PyMethod_Check(callable)) callable = PyMethod_GET_FUNCTION(callable);
-    if (is_partial(callable)) return watches(nb::steal(checked(PyObject_GetAttrString(callable, "func"))).ptr());
+    if (is_partial(callable)) return watches(parts_of(callable).function.ptr());
     return PyFunction_Check(callable) || has_python_method(Py_TYPE(callable), "__call__");
 }
 
@@ -124,7 +123,7 @@ void Tracer::begin_root(PyObject* function) {
 void Tracer::begin_call(PyObject* function, PyObject* arguments) {
     state.type(&tensor_type);
     nb::object root = nb::borrow(function);
-    while (is_partial(root.ptr())) root = nb::steal(checked(PyObject_GetAttrString(root.ptr(), "func")));
+    while (is_partial(root.ptr())) root = parts_of(root.ptr()).function;
     if (PyMethod_Check(root.ptr())) root = nb::borrow(PyMethod_GET_FUNCTION(root.ptr()));
     static PyObject* const call_name = PyUnicode_InternFromString("__call__");
     PyObject* const method = _PyType_Lookup(Py_TYPE(root.ptr()), call_name);

@@ -2,6 +2,7 @@
 #pragma once
 #include <vector>
 
+#include "core/autograd/leaf.h"
 #include "core/autograd/node.h"
 
 namespace clew {
@@ -26,6 +27,18 @@ struct NodeExtras : Pooled {
 };
 
 NodeExtras& extras_of(Node& node);
+
+// Those of the node where a tensor's gradient goes, list by list.
+template <class Visit>
+void each_hook(const TensorObject& tensor, const Visit& visit) {
+    const Node* node = tensor.grad_fn.get();
+    if (node == nullptr && tensor.extras) node = tensor.extras->accumulator.get();
+    if (node == nullptr || node->extras == nullptr) return;
+    for (const auto* list : {&node->extras->tensor_hooks, &node->extras->pre_hooks, &node->extras->post_hooks,
+                             &node->extras->accumulate_hooks})
+        for (const Hook& hook : *list) visit(hook);
+}
+
 std::uint64_t add_hook(Node& node, std::vector<Hook> NodeExtras::* list, int output, Handle callable);
 bool remove_hook(Node& node, std::uint64_t id);
 

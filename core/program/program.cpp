@@ -160,15 +160,10 @@ bool Program::writes(int step, int reg) const {
     });
 }
 
-// A number that changes when hooks come or go: those of the node where the tensor's gradient goes.
+// A number that changes when hooks come or go; 0: there are none.
 std::uint64_t hooks_of(const Tensor& tensor) {
-    const Node* node = tensor->grad_fn.get();
-    if (node == nullptr && tensor->extras) node = tensor->extras->accumulator.get();
-    if (node == nullptr || node->extras == nullptr) return 0;
     std::uint64_t sum = 0;
-    for (const auto* list : {&node->extras->tensor_hooks, &node->extras->pre_hooks, &node->extras->post_hooks,
-                             &node->extras->accumulate_hooks})
-        for (const Hook& hook : *list) sum = sum * 1000003 + hook.id + 1;
+    each_hook(*tensor.get(), [&](const Hook& hook) { sum = sum * 1000003 + hook.id + 1; });
     return sum;
 }
 
