@@ -72,6 +72,10 @@ class Rival:
         module = importlib.import_module(self.module)
         if self.module in ("clew", "torch"):
             module.set_num_threads(threads)
+            if hasattr(module, "set_flush_denormal"):
+                # As JAX does by itself. Moments of Adam get there where a unit is dead, after 100,000 steps; an Intel
+                # processor then takes a hundred cycles for each.
+                module.set_flush_denormal(True)
             for part in ("nn", "optim"):  # PyTorch's are there already; they are no part of what a workload takes
                 importlib.import_module(f"{self.module}.{part}")
         if self.module == "torch":

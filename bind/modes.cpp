@@ -16,6 +16,7 @@
 #include "core/autograd/mode.h"
 #include "core/base/allocator.h"
 #include "core/base/error.h"
+#include "core/base/floating_mode.h"
 #include "core/base/pool_use.h"
 #include "core/base/threads.h"
 #include "core/kernels/isa.h"
@@ -112,12 +113,30 @@ PyObject* py_set_num_threads(PyObject*, PyObject* object) {
     });
 }
 
+PyObject* py_set_flush_denormal(PyObject*, PyObject* object) {
+    if (!PyBool_Check(object))
+        return PyErr_Format(PyExc_TypeError, "set_flush_denormal: expects a bool, got %s", Py_TYPE(object)->tp_name);
+    return PyBool_FromLong(set_flush_denormal(object == Py_True));
+}
+
 // Those that the package hands on as they are: inspect.signature reads their text.
 PyMethodDef public_functions[] = {
     {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "is_grad_enabled()\n--\n\nWhether operations are recorded."},
     {"get_num_threads", get_num_threads, METH_NOARGS, "get_num_threads()\n--\n\nHow many threads kernels may use."},
     {"set_num_threads", py_set_num_threads, METH_O,
      "set_num_threads(count, /)\n--\n\nHow many threads kernels may use."},
+    {"set_flush_denormal", py_set_flush_denormal, METH_O,
+     "set_flush_denormal(mode, /)\n--\n\n"
+     "Whether operations of this thread take subnormal numbers (float32: below 1.2e-38) for zero, which many "
+     "processors\n"
+     "are slow with: the moments of Adam get there where gradients stay zero. Off at first. NumPy's in this thread, "
+     "too.\n\n"
+     "Args:\n    mode: a bool.\n\n"
+     "Returns:\n    Whether the processor can.\n\n"
+     "Raises:\n    TypeError: ``mode`` is no bool.\n\nExample:\n"
+     "    >>> torch.set_flush_denormal(True)\n    True\n"
+     "    >>> (torch.tensor(1e-40) * 1).item()\n    0.0\n"
+     "    >>> torch.set_flush_denormal(False)\n    True\n"},
     {nullptr, nullptr, 0, nullptr},
 };
 

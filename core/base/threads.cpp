@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/floating_mode.h"
 #include "core/base/frame.h"
 #include "core/base/system.h"
 
@@ -43,7 +44,12 @@ struct alignas(64) Share {
 class Job {
 public:
     Job(std::int64_t count, std::int64_t grain, std::int64_t chunks, int threads, Call call, const void* body)
-        : count_(count), grain_(grain), call_(call), body_(body), shares_(std::min(threads, kMostShares)) {
+        : count_(count),
+          grain_(grain),
+          call_(call),
+          body_(body),
+          floating_mode_(floating_mode()),
+          shares_(std::min(threads, kMostShares)) {
         const std::int64_t most = chunks / shares_, larger = chunks % shares_;
         std::int64_t begin = 0;
         for (int i = 0; i < shares_; ++i) {
@@ -53,8 +59,9 @@ public:
         }
     }
 
-    // `thread`: 0 is the caller.
+    // `thread`: 0 is the caller, whose numbers all compute with.
     void work(int thread) {
+        if (thread > 0) set_floating_mode(floating_mode_);
         for (int i = 0; i < shares_; ++i) {
             Share& share = share_[(thread + i) % shares_];
             for (;;) {
@@ -83,6 +90,7 @@ private:
     const std::int64_t grain_;
     const Call call_;
     const void* const body_;
+    const std::uint64_t floating_mode_;
     const int shares_;
     std::atomic<bool> failed_{false};
     std::exception_ptr error_{};

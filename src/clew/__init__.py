@@ -28,6 +28,7 @@ from ._core import Node as Node
 from ._core import Tensor as Tensor
 from ._core import dtype as dtype
 from ._core import get_num_threads as get_num_threads
+from ._core import set_flush_denormal as set_flush_denormal
 from ._core import set_num_threads as set_num_threads
 from ._device import contiguous_format as contiguous_format
 from ._device import device as device
