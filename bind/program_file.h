@@ -33,6 +33,8 @@ int index_from_python(nanobind::handle number, std::size_t limit, bool optional 
 void check_plain(const char* op, const Node& node);
 [[noreturn]] void refuse_node(const char* op, const Node& node, const char* what);
 std::string kind_name(const char* op, const Node& node);
+// Also of those that nobody has asked for in this process. Null: nothing of ours is called so.
+const OpDef* op_in_file(const std::string& name);
 const NodeKind& kind_of_name(const std::string& name);
 
 // Nodes of the graphs of living tensors, the oldest first.

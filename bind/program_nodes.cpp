@@ -51,9 +51,17 @@ std::string kind_name(const char* op, const Node& node) {
     return name;
 }
 
+const OpDef* op_in_file(const std::string& name) {
+    if (const OpDef* const op = op_of_name(name)) return op;
+    make_all_operations();
+    if (const OpDef* const op = op_of_name(name)) return op;
+    nb::module_::import_("clew._operation").attr("define_all")();
+    return op_of_name(name);
+}
+
 const NodeKind& kind_of_name(const std::string& name) {
     if (name == kCopySlices) return copy_slices_kind;
-    const OpDef* const op = op_of_name(name);
+    const OpDef* const op = op_in_file(name);
     if (op == nullptr || op->backward == nullptr || op->text.schema == nullptr)
         fail(ErrorKind::Value, "expected a kind of node, got '%s'", name.c_str());
     return *op;

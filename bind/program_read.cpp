@@ -124,7 +124,7 @@ private:
             index = index_from_python(data["index"], reads ? program_.reads.size() : program_.leaves.size());
         } else {
             if (kind != "run" && kind != "nothing") fail(ErrorKind::Value, "expected a kind of step");
-            action.op = op_of_name(name);
+            action.op = op_in_file(name);
             if (action.op == nullptr)
                 fail(ErrorKind::Value, "operation '%s' isn't known here; import what defines it", name.c_str());
             action.kind = kind == "run" ? StepKind::Run : StepKind::Nothing;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "core/autograd/strips.h"
 
@@ -27,6 +28,16 @@ const SavedSlot* find_slot(Node& node, SlotSource source, int index) {
 }  // namespace
 
 const std::vector<OpDef*>& all_operations() { return registry(); }
+
+namespace {
+const opdef_detail::Maker* last_maker = nullptr;
+}
+
+opdef_detail::Maker::Maker(OpDef& (*make)()) : make(make), next(std::exchange(last_maker, this)) {}
+
+void make_all_operations() {
+    for (const opdef_detail::Maker* one = last_maker; one; one = one->next) one->make();
+}
 
 OpDef::OpDef() = default;
 OpDef::OpDef(const OpDef& other) = default;

@@ -33,6 +33,9 @@
 namespace clew {
 
 // ------------------------------------------------------------------------------------- from struct to OpDef
+template <class Op>
+OpDef& definition();
+
 namespace opdef_detail {
 
 Generator& generator_of(const OpCall& call);  // its own, or the one that the thread has chosen
@@ -175,7 +178,19 @@ void finish(OpDef& def);  // parses texts, checks that schema and struct agree, 
 const OpDef* fused_rule(const OpDef& op, void (*forward)(OpCall&));
 void run_from_operands(OpCall& call, void (*fused_backward)(BackwardCall&));  // what a fused rule's forward calls
 
+// An operation without a name in Python is made when it is first called; a file may name it before.
+struct Maker {
+    explicit Maker(OpDef& (*make)());
+    OpDef& (*make)();
+    const Maker* next;
+};
+template <class Op>
+inline const Maker maker{&definition<Op>};
+
 }  // namespace opdef_detail
+
+// Makes those that nobody has called yet.
+void make_all_operations();
 
 // What stands before the operation's own attributes in those of its fused rule. The inputs are the gradients of all
 // outputs, what is saved of all inputs, and what is saved of all outputs.
@@ -191,6 +206,7 @@ template <class Op>
 OpDef& definition() {
     static OpDef& def = *[] {
         using namespace opdef_detail;
+        (void)&maker<Op>;
         using ForwardArgs = typename Signature<decltype(&Op::forward)>::Args;
         using Attrs = Attributes<Op>;
         static_assert(std::is_trivially_copyable_v<Attrs>, "attributes are copied as bytes");

@@ -18,6 +18,7 @@ Rules are made of operations on tensors, so that they have derivatives themselve
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -98,6 +99,28 @@ def operation(
         return _core.define_operation(schema, text, in_place_node, outputs, kind, domain, *given, *masks)
 
     return define
+
+
+_DEFINED_IN = (
+    "fft._operations",
+    "linalg._determinants",
+    "linalg._lu",
+    "linalg._matrix_functions",
+    "linalg._pseudoinverse",
+    "linalg._qr",
+    "linalg._spectral",
+    "linalg._systems",
+    "linalg._triangular",
+    "nn.functional.padding",
+    "nn.functional.resampling",
+    "special._operations",
+)  # and in what `import clew` imports
+
+
+def define_all() -> None:
+    """All operations of the package: a file may name some whose modules nobody has imported."""
+    for module in _DEFINED_IN:
+        importlib.import_module(f"clew.{module}")
 
 
 def from_forward(*_: Any) -> Any:

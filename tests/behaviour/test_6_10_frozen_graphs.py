@@ -224,6 +224,72 @@ def test_another_kind_of_file_is_refused(path):
         clew.load_program(path)
 
 
+def test_a_normalization_without_the_statistics_that_it_asks_for(path):
+    x = clew.randn(5, 4, requires_grad=True)
+    clew.graph.freeze(nn.functional.batch_norm(x, None, None, training=True).sin().sum(), path)
+    content, memories, header = program_files.take_apart(path)
+    (node,) = (one for one in content["nodes"] if one["kind"] == "native_batch_norm")
+    assert node["attributes"][0] is True
+    node["attributes"][0] = False  # of evaluation
+    program_files.put_together(path, "clew graph", content, memories, header)
+    with pytest.raises(clew.ProgramError, match="batch_norm: expected operands that fit each other"):
+        clew.graph.thaw(path)
+
+
+FRESH = {
+    "padding": lambda x: nn.functional.pad(x.reshape(1, 1, 4, 4), (1, 1, 1, 1), mode="reflect").square().sum(),
+    "norm": lambda x: clew.autograd.grad(nn.functional.normalize(x, dim=1)[0, 0], x, create_graph=True)[0].sum(),
+    "inverse": lambda x: clew.linalg.inv(x @ x.T + clew.eye(4)).sum(),
+    "spectrum": lambda x: clew.fft.fft(x).abs().sum(),
+    "special": lambda x: clew.special.i1(x).sum(),
+}
+
+
+@pytest.mark.parametrize("name", FRESH)
+@pytest.mark.parametrize("kind", ["graph", "program"])
+def test_operations_that_a_new_process_has_not_met(path, script_environment, name, kind):
+    clew.manual_seed(2)
+    x = clew.randn(4, 4, requires_grad=True)
+    if kind == "graph":
+        y = FRESH[name](x)
+        clew.graph.freeze(y, path, names={"x": x})
+        script = "y = clew.graph.thaw(sys.argv[1]); y.backward(); g = clew.graph.leaves(y)['x'].grad"
+    else:
+        with clew.keep_graph() as program:
+            y = FRESH[name](x)
+            (g,) = clew.autograd.grad(y, x, retain_graph=True)
+        program.name(y=y, g=g)
+        program.save(path)
+        script = "p = clew.load_program(sys.argv[1]); p.run(); y, g = p['y'], p['g']"
+    script = f"import sys, clew; {script}; print(y.item(), g.numpy().tobytes().hex())"
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(path)], capture_output=True, text=True, env=script_environment, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    (expected,) = clew.autograd.grad(y, x)
+    assert done.stdout.split() == [str(y.item()), bits(expected).hex()]
+
+
+def test_all_modules_that_define_operations_are_known(run_script):
+    run_script("""
+        import importlib, pkgutil, clew
+        from clew import _core, _operation
+        met, define = [], _core.define_operation
+        _core.define_operation = lambda *given: met.append(given[0]) or define(*given)
+        _operation.define_all()
+        assert len(met) > 50
+        known = len(met)
+        for one in pkgutil.walk_packages(clew.__path__, "clew.", onerror=lambda name: None):
+            if "__main__" in one.name or one.name.startswith("clew.distributed"):
+                continue
+            try:
+                importlib.import_module(one.name)
+            except ImportError:
+                pass
+        assert met[known:] == []
+    """.replace("\n        ", "\n"))
+
+
 @pytest.mark.may_leak
 @pytest.mark.filterwarnings("ignore")
 def test_mutated_graphs_have_one_kind_of_error(path):

@@ -164,11 +164,15 @@ struct NativeBatchNorm {
     // The same in operations, for derivatives of the derivative, and for evaluation.
     static void composed_backward(BackwardCall& call) {
         const Tensor& g = call.incoming[0];
+        need_fit("batch_norm", g.ndim() >= 2);
         const Dims axes = all_but_channels(g.ndim());
         if (call.needs(kBias)) call.results[kBias] = sum(g, axes, false);
         if (!call.needs(kX) && !call.needs(kWeight)) return;
         const Tensor x = saved_input(call, kX), weight = saved_input(call, kWeight);
         const Attrs& attrs = attributes_of<Attrs>(call);
+        need_fit("batch_norm",
+                 x && is_like(g, x) &&
+                     (attrs.training || (saved_input(call, kRunningMean) && saved_input(call, kRunningVar))));
         const int ndim = x.ndim();
         Tensor center, rstd;
         if (attrs.training) {
