@@ -12,6 +12,7 @@
 #include "core/autograd/hooks.h"
 #include "core/autograd/leaf.h"
 #include "core/autograd/mode.h"
+#include "core/autograd/run.h"
 #include "core/autograd/saved.h"
 #include "core/autograd/view.h"
 #include "core/program/check.h"
@@ -30,10 +31,10 @@ Tensor tensor_of(nb::handle object) {
     return Tensor(tensor);
 }
 
-// A tensor that looks at what a slot holds.
-Tensor value_of(const SavedSlot& slot) {
+// A tensor that looks at what a slot holds, or at a copy of that.
+Tensor value_of(const SavedSlot& slot, StorageRef storage) {
     const Tensor value = Tensor::steal(new_tensor_object());
-    value->storage = StorageRef(const_cast<Storage*>(slot.held_storage()));
+    value->storage = std::move(storage);
     value->layout = LayoutRef(slot.layout);
     value->offset = slot.offset;
     value->dtype = slot.dtype;
@@ -56,8 +57,12 @@ public:
             if (node->has(Node::kAccumulate) || !seen.insert(node).second) continue;
             nodes_.push_back(node);
             if (node->extras && node->extras->inner) stack.push_back(node->extras->inner.get());
-            for (std::uint32_t i = 0; i < node->edge_count; ++i)
-                if (node->edge_nodes()[i]) stack.push_back(node->edge_nodes()[i]);
+            for (std::uint32_t i = 0; i < node->edge_count; ++i) {
+                Node* const child = node->edge_nodes()[i];
+                if (child == nullptr) continue;
+                if (is_of_another_run(*node, *child)) fail_age("freeze", *node, *child);
+                stack.push_back(child);
+            }
         }
         std::ranges::sort(nodes_, {}, [](const Node* node) { return std::uint64_t{node->sequence}; });
         for (std::size_t i = 0; i < nodes_.size(); ++i) numbers_[nodes_[i]] = static_cast<int>(i);
@@ -102,7 +107,7 @@ private:
         return nb::make_tuple(nb::steal(wrap(Tensor(leaf))));
     }
     // (source, index, tensor), or where CopySlices writes.
-    static nb::object slot(const Node& node, const SavedSlot& slot) {
+    nb::object slot(const Node& node, const SavedSlot& slot) {
         if (slot.state == SlotState::Packed)
             refuse_node("freeze", node, "saved a value through saved_tensors_hooks, which are Python");
         if (slot.state == SlotState::Freed)
@@ -119,7 +124,18 @@ private:
                  "of place",
                  node.kind->node_name);
         return nb::make_tuple(static_cast<int>(slot.source), static_cast<int>(slot.index),
-                              nb::steal(wrap(value_of(slot))));
+                              nb::steal(wrap(value_of(slot, storage_of(slot)))));
+    }
+    // What a budget may drop is copied, so that it can go again.
+    StorageRef storage_of(const SavedSlot& slot) {
+        auto* const storage = const_cast<Storage*>(slot.held_storage());
+        if (!storage->watched) return StorageRef(storage);
+        StorageRef& copy = copies_[storage];
+        if (copy) return copy;
+        storage_watch.read(*storage);
+        copy = Storage::make(storage->bytes);
+        std::memcpy(copy->data, storage->data, static_cast<std::size_t>(storage->bytes));
+        return copy;
     }
     static nb::object where(nb::object geometry) {
         nb::dict place;
@@ -129,6 +145,7 @@ private:
 
     std::vector<Node*> nodes_;
     std::unordered_map<const Node*, int> numbers_;
+    std::unordered_map<const Storage*, StorageRef> copies_;
 };
 
 class GraphReader {

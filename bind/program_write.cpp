@@ -69,6 +69,10 @@ private:
                 refuse_input(input, "has hooks, which are Python; remove them before");
             if (!input.present()) refuse_input(input, "has lost its .grad");
             if (is_meta(input.tensor)) refuse_input(input, "has no values");
+            if (const KeptRegister& then = program_.of(input.reg); !same_geometry(input.present(), then)) {
+                const std::string what = difference(input.present(), then);
+                refuse_input(input, ("is not as in the recorded run: " + what + "; set it back").c_str());
+            }
             result.append(nb::make_tuple(object_of(input.tensor), input.grad_of, input.reg, input.requires_grad));
         }
         return result;

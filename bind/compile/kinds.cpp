@@ -109,6 +109,8 @@ bool has_python_method(PyTypeObject* type, const char* name) {
 
 bool is_told(const std::string& attribute) { return attribute == "grad" || attribute == "data"; }
 
+bool is_dtype(PyObject* object) { return std::strcmp(Py_TYPE(object)->tp_name, "torch.dtype") == 0; }
+
 bool is_clews(PyTypeObject* type) {
     constexpr const char* names[] = {"torch.dtype",         "torch.device", "torch.Size",  "torch.layout",
                                      "torch.memory_format", "torch.finfo",  "torch.iinfo", "torch.Generator"};

@@ -18,6 +18,7 @@ constexpr int kDeepestContainer = 200;  // that is looked into
 
 PyObject* from_module(const char* module, const char* name);
 bool is_atom(PyObject* object);            // a number, a string, None: what it is can't change
+bool is_dtype(PyObject* object);           // there is one of each
 bool is_clews(PyTypeObject* type);         // written in C
 bool is_python_class(PyTypeObject* type);  // one that can be changed
 bool is_of_class_statement(PyTypeObject* type);

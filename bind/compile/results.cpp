@@ -43,7 +43,7 @@ int ResultForm::add(PyObject* object) {
         return value(number->read >= 0 ? ValueForm{.kind = ValueForm::Number, .index = number->read}
                                        : ValueForm{.kind = ValueForm::ArgumentNumber, .index = number->argument});
     tracer_->use(object);
-    if (is_atom(object)) return value({.kind = ValueForm::Constant, .object = nb::borrow(object)});
+    if (is_atom(object) || is_dtype(object)) return value({.kind = ValueForm::Constant, .object = nb::borrow(object)});
     const auto given = std::find(arguments_->containers.begin(), arguments_->containers.end(), object);
     if (given != arguments_->containers.end())
         return value(

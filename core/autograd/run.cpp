@@ -57,19 +57,14 @@ void Run::seed_roots() {
     }
 }
 
-namespace {
-
-// A node is younger than those that it leads to, unless these were filled again for other values (core/program).
-[[noreturn, gnu::cold]] void fail_age(const Node& node, const Node& child) {
+void fail_age(const char* op, const Node& node, const Node& child) {
     fail(
         ErrorKind::Runtime,
-        "backward: expected a graph of one run, but %s (created at %s) leads to %s (created at %s), which forward() or "
-        "run() of a kept program has computed again since. Call forward() on this result, too, or make it again",
-        node.kind->node_name, saved_hooks.site_text(node.code, node.instruction).c_str(), child.kind->node_name,
+        "%s: expected a graph of one run, but %s (created at %s) leads to %s (created at %s), which forward() or run() "
+        "of a kept program has computed again since. Call forward() on this result, too, or make it again",
+        op, node.kind->node_name, saved_hooks.site_text(node.code, node.instruction).c_str(), child.kind->node_name,
         saved_hooks.site_text(child.code, child.instruction).c_str());
 }
-
-}  // namespace
 
 void Run::discover() {
     std::vector<std::uint32_t> stack;
@@ -86,8 +81,8 @@ void Run::discover() {
         for (std::uint32_t i = 0; i < count; ++i) {
             Node* child = children[i];
             if (child == nullptr) continue;
-            if (child->sequence > node->sequence && !child->has(Node::kAccumulate)) [[unlikely]]
-                fail_age(*node, *child);
+            if (is_of_another_run(*node, *child)) [[unlikely]]
+                fail_age("backward", *node, *child);
             if (const std::uint32_t found = find(child)) {
                 ++entries_[found - 1].waiting;
             } else {

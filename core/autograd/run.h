@@ -48,6 +48,12 @@ struct Capture {
     std::size_t input;
 };
 
+// A node is younger than those that it leads to, unless these were filled again for other values (core/program).
+inline bool is_of_another_run(const Node& node, const Node& child) {
+    return child.sequence > node.sequence && !child.has(Node::kAccumulate);
+}
+[[noreturn, gnu::cold]] void fail_age(const char* op, const Node& node, const Node& child);
+
 class Run;
 extern Run* runs_under_way;  // the innermost; each knows the one around it
 extern thread_local constinit Run* this_threads_run __attribute__((tls_model("initial-exec")));

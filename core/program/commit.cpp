@@ -199,6 +199,9 @@ private:
             const Tensor gradient = step.inputs[0] < 0 ? Tensor() : object_of(step.inputs[0], leaf);
             if (gradient && program_.outcome && program_.memory_of(step.inputs[0]).input < 0)
                 gradient->storage->version = leaf.version;
+            const bool is_made = leaf.result < 0 && step.action->in_backward;
+            if (is_made && gradient && !gradient->grad_fn && !gradient->lost && !gradient->has(TensorObject::kOlder))
+                gradient->lost = HistoryBreak::by_plain_backward();
             assigned.emplace_back(tensor, gradient);
         }
         for (auto& [leaf, gradient] : assigned) assign_grad(leaf, std::move(gradient));

@@ -70,7 +70,7 @@ private:
         if (outline.base >= 0) mark_view(made, results_[static_cast<std::size_t>(outline.base)], outline.view_kind);
         made->view_kind = outline.view_kind;
         made->flags = static_cast<std::uint8_t>(made->flags | outline.flags);
-        made->lost = outline.lost;
+        made->lost = outline.lost_of < 0 ? outline.lost : input(outline.lost_of).present()->lost;
         return made;
     }
 

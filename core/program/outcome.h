@@ -76,6 +76,7 @@ struct ResultOutline {
     bool own_counter = false;
     std::uint32_t version = 0, behind = 0;
     Ref<HistoryBreak> lost{};
+    int lost_of = -1;  // or what this input has lost
 };
 
 struct Outcome {

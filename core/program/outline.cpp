@@ -85,6 +85,14 @@ int Recorder::input_with_base(const Tensor& tensor) const {
     return -1;
 }
 
+// The first whose loss it is: what comes in its place may have lost its history elsewhere, or have lost none.
+int Recorder::input_that_lost(const Ref<HistoryBreak>& lost) const {
+    for (std::size_t i = 0; lost && i < program_.inputs.size(); ++i)
+        if (!program_.inputs[i].grad_of && program_.inputs[i].tensor->lost.get() == lost.get())
+            return static_cast<int>(i);
+    return -1;
+}
+
 int Recorder::outline_result(const Tensor& tensor) {
     if (const auto found = outlined_results_.find(tensor.get()); found != outlined_results_.end()) return found->second;
     ResultOutline outline;
@@ -108,6 +116,7 @@ int Recorder::outline_result(const Tensor& tensor) {
         outline.own_counter = tensor->has(TensorObject::kAliasCounter);
         outline.behind = outline.base >= 0 ? outline.version - tensor->history_version : 0;
         outline.lost = tensor->lost;
+        outline.lost_of = input_that_lost(tensor->lost);
         outline.output = tensor->output_index;
         if (tensor->has(TensorObject::kSubclass)) refuse("gives a tensor of a subclass that it made");
         if (tensor->extras && tensor->extras->grad) refuse("gives a tensor that it made and that has a .grad");

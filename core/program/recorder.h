@@ -168,6 +168,7 @@ private:
 
     // outline.cpp
     int outline_result(const Tensor& tensor);
+    int input_that_lost(const Ref<HistoryBreak>& lost) const;
     void outline_gradient(const Leaf& leaf);
     int input_with_base(const Tensor& tensor) const;
     void check_ages();

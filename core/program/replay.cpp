@@ -209,7 +209,8 @@ void check_can_replay(const Program& program) {
         fail(ErrorKind::Runtime, "replay: expected a block that has ended; it is under way or failed");
     if (!Interpreter::make_way())
         fail(ErrorKind::NotImplemented,
-             "replay: not supported while another block is kept, or under another interpreter; do it outside");
+             "replay: not supported in a block of keep_graph() or memory.budget(), or under another interpreter; do it "
+             "outside");
     if (mode(kWatchWrites) || backward_serial())
         fail(ErrorKind::NotImplemented, "replay: not supported %s; do it outside",
              backward_serial() ? "in a backward, as in a hook" : "under allow_mutation_on_saved_tensors()");

@@ -390,3 +390,28 @@ def test_writes_through_views_that_are_taken_anew_travel(path):
     loaded["loss"].backward()
     block().backward()
     assert loaded["x"].grad.tolist() == x.grad.tolist()
+
+
+def test_an_input_that_is_no_longer_as_it_was_is_refused(path):
+    x = clew.ones(3)
+    with clew.keep_graph() as program:
+        y = x * 2
+    program.name(x=x, y=y)
+    x.data = clew.ones(4)
+    with pytest.raises(NotImplementedError, match=r"save: input 0, .* its shape is \[4\] and was \[3\]; set it back"):
+        program.save(path)
+    assert not path.exists()
+    x.data = clew.ones(3)
+    program.save(path)
+
+
+def test_a_named_view_that_was_written_over_is_refused_by_its_name(path):
+    x = clew.ones(2, 3, requires_grad=True)
+    with clew.keep_graph() as program:
+        y = x.unbind(0)[1]
+    program.name(x=x, y=y)
+    with clew.no_grad():
+        x.zero_()
+    with pytest.raises(NotImplementedError, match=r"save: 'y' can't be read any more; name a clone\(\) of it"):
+        program.save(path)
+    assert not path.exists()

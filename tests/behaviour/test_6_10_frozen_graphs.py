@@ -236,6 +236,42 @@ def test_a_normalization_without_the_statistics_that_it_asks_for(path):
         clew.graph.thaw(path)
 
 
+@pytest.mark.parametrize("inside", [False, True])
+def test_what_a_budget_has_dropped_is_computed_again(path, inside):
+    w = clew.linspace(0.1, 1, 1000).requires_grad_()
+
+    def compute():
+        x = w
+        for _ in range(10):
+            x = x.sin()
+        return x.sum()
+
+    with clew.memory.budget("16 kB") as budget:
+        loss = compute()
+        if inside:
+            clew.graph.freeze(loss, path, names={"w": w})
+    if not inside:
+        clew.graph.freeze(loss, path, names={"w": w})
+    assert budget.report().peak <= 16_000
+    thawed = clew.graph.thaw(path)
+    thawed.backward()
+    (expected,) = clew.autograd.grad(compute(), w)
+    assert bits(clew.graph.leaves(thawed)["w"].grad) == bits(expected)
+    loss.backward()
+    assert bits(w.grad) == bits(expected)
+
+
+def test_a_graph_of_two_runs_is_refused(path):
+    x = clew.ones(3, requires_grad=True)
+    with clew.keep_graph():
+        h = x.exp()
+        y, z = (h * x).sum(), (h * 3).sum()
+    y.forward()
+    with pytest.raises(RuntimeError, match="freeze: expected a graph of one run"):
+        clew.graph.freeze(z, path)
+    assert not path.exists()
+
+
 FRESH = {
     "padding": lambda x: nn.functional.pad(x.reshape(1, 1, 4, 4), (1, 1, 1, 1), mode="reflect").square().sum(),
     "norm": lambda x: clew.autograd.grad(nn.functional.normalize(x, dim=1)[0, 0], x, create_graph=True)[0].sum(),
@@ -271,7 +307,8 @@ def test_operations_that_a_new_process_has_not_met(path, script_environment, nam
 
 
 def test_all_modules_that_define_operations_are_known(run_script):
-    run_script("""
+    run_script(
+        """
         import importlib, pkgutil, clew
         from clew import _core, _operation
         met, define = [], _core.define_operation
@@ -287,7 +324,8 @@ def test_all_modules_that_define_operations_are_known(run_script):
             except ImportError:
                 pass
         assert met[known:] == []
-    """.replace("\n        ", "\n"))
+    """.replace("\n        ", "\n")
+    )
 
 
 @pytest.mark.may_leak

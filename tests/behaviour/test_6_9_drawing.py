@@ -121,3 +121,12 @@ def test_svg():
     assert svg.startswith("<svg")
     assert "backward" in svg
     assert "sgd" in svg
+
+
+def test_a_program_without_steps_is_drawn():
+    with clew.keep_graph() as program:
+        pass
+    picture = program.draw()
+    assert picture.svg.startswith("<svg")
+    assert "<html" in picture.html
+    assert picture.dot.startswith("digraph")

@@ -78,7 +78,8 @@ def models() -> dict[str, tuple[Any, clew.Tensor, Callable[[clew.Tensor], clew.T
     clew.manual_seed(1)
     pictures = nn.Sequential(
         nn.Conv2d(2, 4, 3, padding=1), nn.BatchNorm2d(4), nn.SiLU(), nn.MaxPool2d(2), nn.GroupNorm(2, 4),
-        nn.BatchNorm2d(4, track_running_stats=False), nn.AvgPool2d(2), nn.Flatten(), nn.Dropout(0.2), nn.Linear(4, 3), nn.LogSoftmax(1),
+        nn.BatchNorm2d(4, track_running_stats=False), nn.AvgPool2d(2), nn.Flatten(), nn.Dropout(0.2),
+        nn.Linear(4, 3), nn.LogSoftmax(1),
     )  # fmt: skip
     target = clew.tensor([0, 2])
     return {

@@ -9,6 +9,7 @@ import os
 from typing import Any
 
 from .. import _core
+from .._core import Tensor
 from .._files import container
 from .._files.data import WRONG, from_json, mapped, to_json
 from .._files.tensors import TensorReader, TensorWriter
@@ -36,12 +37,19 @@ def from_bytes(data: bytes, code: bool = True) -> Program:
 
 def _written(program: Program) -> tuple[dict[str, Any], list[container.Entry]]:
     writer = TensorWriter()
-    names = {name: writer.number(tensor, name) for name, tensor in program._names.items()}
+    names = {name: _number(writer, tensor, name) for name, tensor in program._names.items()}
     named = list(program._names.values())
     data = _core.program_to_python(program._core, named)
     _check(data)
     text = mapped(data, lambda value: to_json(value, writer))
     return {"program": text, "names": names, "tensors": writer.tensors}, writer.entries
+
+
+def _number(writer: TensorWriter, tensor: Tensor, name: str) -> int:
+    try:
+        return writer.number(tensor, name)
+    except RuntimeError as error:  # a view whose history can't be told since its base was written
+        raise NotImplementedError(f"save: {name!r} can't be read any more; name a clone() of it: {error}") from error
 
 
 def _check(data: dict[str, Any]) -> None:

@@ -84,6 +84,8 @@ def as_png(svg: str) -> bytes:
 
 def framed(picture: Picture) -> tuple[Frame, list[Box], list[tuple[Item, Item]]]:
     """The frames and boxes that folding leaves, and the edges between the boxes, each once."""
+    if not len(picture):
+        return Frame(), [], []
     groups, columns = picture.groups, picture.columns
     unfolded = set(range(len(groups)) if len(picture) <= MOST_BOXES else first_unfolded(groups, MOST_BOXES))
     items: dict[int, Item] = {0: Frame()}
