@@ -54,7 +54,10 @@ std::string failure_of(const Body& body) {
         // A step in Python raised it: the function will.
         if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception)) throw PythonError();
         PyErr_Clear();
-        return with_site({failure.what(), failure.code, failure.instruction});
+        std::string text = failure.what();
+        static const std::string of_blocks = "; run the block again";  // a function records itself again
+        if (const auto at = text.find(of_blocks); at != text.npos) text.erase(at, of_blocks.size());
+        return with_site({std::move(text), failure.code, failure.instruction});
     }
 }
 
