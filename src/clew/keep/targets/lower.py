@@ -164,7 +164,7 @@ class _Lowering:
     def _step(self, raw: tuple[Any, ...]) -> None:
         op, kind, inputs, outputs, written, attributes, _, _, draws, _ = raw
         if kind == "read":
-            raise Unsupported("(a value that Python reads, on which what follows may depend)")
+            raise Unsupported("(a value that Python or the rule of a gradient goes by: what follows may depend on it)")
         if kind == "python":
             raise Unsupported("(a Python function)")
         if kind != "run" or (not written and outputs and self._is_view(inputs, outputs)):
