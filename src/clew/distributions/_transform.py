@@ -25,9 +25,9 @@ class Transform(Formulas):
 
     Example:
         >>> transform = torch.distributions.ExpTransform()
-        >>> y = transform(torch.tensor(1.0))
-        >>> transform.inv(y), transform.log_abs_det_jacobian(torch.tensor(1.0), y)
-        (tensor(1.), tensor(1.))
+        >>> y = transform(torch.tensor(0.0))
+        >>> transform.inv(y), transform.log_abs_det_jacobian(torch.tensor(0.0), y)
+        (tensor(0.), tensor(0.))
     """
 
     bijective: ClassVar[Any] = False

@@ -122,8 +122,8 @@ class RelaxedOneHotCategorical(_Relaxed):
 
     Example:
         >>> relaxed = torch.distributions.RelaxedOneHotCategorical(torch.tensor(0.5), torch.tensor([0.5, 0.5]))
-        >>> relaxed.rsample().sum()
-        tensor(1.)
+        >>> relaxed.rsample().shape
+        torch.Size([2])
     """
 
     arg_constraints = ExpRelaxedCategorical.arg_constraints
