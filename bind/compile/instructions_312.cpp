@@ -70,6 +70,7 @@ bool Watch::go_by_version() {
             PyObject** const end = top_ - (opcode_ == CALL_KW);
             const int count = argument_ + (end[-argument_ - 1] != nullptr);
             tracer_.plain_call_ = opcode_ == CALL;
+            tracer_.begin_root(end[-argument_ - 2]);
             tracer_.call(end[-argument_ - 2], end - count, static_cast<std::size_t>(count));
             tracer_.plain_call_ = false;
             return true;

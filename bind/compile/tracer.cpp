@@ -113,7 +113,9 @@ bool Tracer::is_older(PyObject* object) const {
 // C hands on what the function will return, as it is.
 void Tracer::begin_root(PyObject* function) {
     if (PyMethod_Check(function)) function = PyMethod_GET_FUNCTION(function);
-    if (!PyFunction_Check(function)) return;
+    static PyObject* const call_name = PyUnicode_InternFromString("__call__");
+    if (!PyFunction_Check(function)) function = _PyType_Lookup(Py_TYPE(function), call_name);  // of an object
+    if (function == nullptr || !PyFunction_Check(function)) return;
     auto* const code = reinterpret_cast<PyCodeObject*>(reinterpret_cast<PyFunctionObject*>(function)->func_code);
     constexpr int kSuspended = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
     if (!(code->co_flags & kSuspended)) code_of_root_ = code;
@@ -124,10 +126,6 @@ void Tracer::begin_call(PyObject* function, PyObject* arguments) {
     state.type(&tensor_type);
     nb::object root = nb::borrow(function);
     while (is_partial(root.ptr())) root = parts_of(root.ptr()).function;
-    if (PyMethod_Check(root.ptr())) root = nb::borrow(PyMethod_GET_FUNCTION(root.ptr()));
-    static PyObject* const call_name = PyUnicode_InternFromString("__call__");
-    PyObject* const method = _PyType_Lookup(Py_TYPE(root.ptr()), call_name);
-    if (method && PyFunction_Check(method)) root = nb::borrow(method);
     begin_root(root.ptr());
     call(function, &PyTuple_GET_ITEM(arguments, 0), static_cast<std::size_t>(PyTuple_GET_SIZE(arguments)));
 }

@@ -80,34 +80,6 @@ void Variant::weaken(const nb::object& died) {
     }
 }
 
-// A tensor in an entry that the call sets is read anew by each replay.
-void Variant::carry(Tracer& tracer) {
-    for (const Effect& one : tracer.effects) {
-        if (one.kind != Effect::SetItem || !as_tensor(one.value.ptr())) continue;
-        const nb::object before = tracer.state.give_up_entry(one.holder.ptr(), one.key.ptr());
-        if (!before.is_valid()) continue;
-        Input* const input = carried_input(before.ptr());
-        if (input == nullptr || tracer.compared.contains(before.ptr()) || tracer.state.mentions(before.ptr())) {
-            tracer.state.take_entry(one.holder.ptr(), one.key.ptr(), before.ptr());
-            continue;
-        }
-        input->bound = true;
-        input->tensor = Tensor();
-        carried.push_back({static_cast<int>(input - program.inputs.data()), one.holder, one.key,
-                           nb::borrow(as_object(Py_TYPE(before.ptr())))});
-    }
-}
-
-Input* Variant::carried_input(PyObject* object) {
-    Input* found = nullptr;
-    for (Input& input : program.inputs) {
-        if (!input.tensor || as_object(input.tensor.get()) != object) continue;
-        if (found || input.grad_of || input.bound) return nullptr;
-        found = &input;
-    }
-    return found;
-}
-
 // For as long as it is there, the program has the arguments of this call.
 class Variant::Running {
 public:
@@ -206,12 +178,7 @@ void Variant::bind(const CallArguments& arguments) {
             throw ReplayFailed("read a tensor that was of another class", nullptr);
         program.inputs[static_cast<std::size_t>(one.input)].tensor = Tensor(as_tensor(one.tensor.ptr()));
     }
-    for (const Carried& from : carried) {
-        PyObject* const now = look_up(from.dict.ptr(), from.key.ptr());
-        if (now == nullptr || as_object(Py_TYPE(now)) != from.type.ptr())
-            throw ReplayFailed("read something else than a tensor that it set in the call before", nullptr);
-        program.inputs[static_cast<std::size_t>(from.input)].tensor = Tensor(as_tensor(now));
-    }
+    for (const Carried& from : carried) program.inputs[static_cast<std::size_t>(from.input)].tensor = from.now();
 }
 
 // Neither arguments nor state nor what else it reaches are kept alive between calls.

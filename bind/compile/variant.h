@@ -37,10 +37,12 @@ struct Variant {
     std::vector<NumberWitness> comparisons;  // of these
     std::vector<Option> options;
     std::vector<Counter> counters;
-    // Inputs that lie in an entry which the call sets: state that goes from call to call.
+    // Inputs that lie in an entry which the call sets: carried.cpp.
     struct Carried {
         int input;
         nanobind::object dict, key, type;
+        int item, items;  // of a tuple there; -1: it is the entry itself
+        Tensor now() const;
     };
     std::vector<Carried> carried;
     bool running = false;
@@ -80,6 +82,7 @@ private:
     void set_floats(const CallArguments& arguments);
     void set_options(const CallArguments& arguments);
     void carry(Tracer& tracer);
+    bool carry_entry(const Tracer& tracer, const Effect& set, PyObject* before);
     Input* carried_input(PyObject* object);
 };
 

@@ -138,6 +138,7 @@ void Watch::go() {
             const bool method = top(argument_ + 2) != nullptr;
             const int count = argument_ + method;
             tracer_.plain_call_ = !std::exchange(tracer_.names_arguments_, false);
+            tracer_.begin_root(top(count + 1));
             tracer_.call(top(count + 1), top_ - count, static_cast<std::size_t>(count));
             tracer_.plain_call_ = false;
             return;

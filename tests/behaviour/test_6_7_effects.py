@@ -161,6 +161,37 @@ def test_attributes_and_buffers_of_a_module() -> None:
     assert compiled.hits >= CALLS - 2, compiled.why()
 
 
+def test_a_hidden_state_in_a_tuple() -> None:
+    class Truncated(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.cell = nn.LSTMCell(2, 3)
+            self.state = (clew.zeros(1, 3), clew.zeros(1, 3))
+
+        def forward(self, x: Any) -> Any:
+            h, c = self.cell(x, self.state)
+            self.state = (h.detach(), c.detach())
+            loss = h.square().sum()
+            loss.backward()
+            return loss.item()
+
+    clew.manual_seed(1)
+    modules = [Truncated(), Truncated()]
+    modules[1].load_state_dict(modules[0].state_dict())
+    compiled = clew.compile(lambda x: modules[1](x))
+    for i in range(CALLS):
+        if i == CALLS // 2:
+            for module in modules:
+                module.state = (clew.ones(1, 3), module.state[1])
+        x = clew.tensor([[1.0, -2.0]]) * i
+        assert compiled(x) == modules[0](x)
+        for left, right in zip(modules[0].state, modules[1].state, strict=True):
+            assert clew.equal(left, right)
+        for left, right in zip(modules[0].parameters(), modules[1].parameters(), strict=True):
+            assert clew.equal(left.grad, right.grad)
+    assert compiled.hits >= CALLS - 3, compiled.why()
+
+
 def test_a_count_that_is_read_is_not_replayed_with_a_stale_value() -> None:
     at = Plain()
 

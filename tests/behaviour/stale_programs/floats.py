@@ -2,9 +2,11 @@
 
 import collections
 import dataclasses
+import functools
 import math
 
 import clew
+from clew import nn
 
 from .harness import program
 from .values import Plain, w3, x3
@@ -315,3 +317,59 @@ def which_float_that_is_not_a_number_it_is(s):
     f, x = s.compile(lambda x, value: (x * 1, value in missing)), x3()
     for value in (missing[0], float("nan"), 1.0, missing[0]):
         s.calls(2, f, x, value)
+
+
+@program
+def numbers_that_an_object_gives_when_it_is_called(s):
+    class Total:
+        def __init__(self):
+            self.seen = []
+
+        def __call__(self, x):
+            return x.sum().item()
+
+    total = Total()
+    s.watch(total.seen)
+
+    def kept(x):
+        total.seen.append(total(x))
+        return total.seen[-1]
+
+    for function in (
+        lambda x: total(x),
+        lambda x: [total(x), x * total(x)],
+        lambda x: x * max(total(x), 2.0),
+        lambda x: x * math.exp(total(x)),
+        lambda x: x if total(x) > 3 else -x,
+        lambda x: sorted([x, x * 2, x[:1]], key=total),
+        lambda x: x * sum(map(total, [x, x])),
+        lambda x: functools.reduce(lambda a, b: a + b, [total(x), 1.0]),
+        lambda x: functools.partial(total, x)(),
+        lambda x: max([x, -x], key=functools.partial(total)),
+        lambda x: f"{total(x)}",
+        kept,
+    ):
+        f = s.compile(function)
+        for factor in (1.0, 1.0, 1.0, 2.0, -1.0, 0.5, 0.0):
+            s.call(f, x3() * factor)
+
+
+@program
+def numbers_that_a_module_gives(s):
+    class Loss(nn.Module):
+        def forward(self, x):
+            return x.square().sum().item()
+
+    loss = Loss()
+    hooked = Loss()
+    hooked.register_forward_hook(lambda module, given, result: result * 2)
+    for function in (
+        lambda x: loss(x),
+        lambda x: x * loss(x),
+        lambda x: hooked(x),
+        lambda x: x * min(hooked(x), loss(x)),
+        lambda x: round(loss(x), 2),
+    ):
+        f = s.compile(function)
+        for factor in (1.0, 1.0, 1.0, 2.0, -1.0, 0.5):
+            s.call(f, x3() * factor)

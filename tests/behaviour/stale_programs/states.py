@@ -66,6 +66,56 @@ def a_hidden_state(s):
 
 
 @program
+def a_hidden_state_of_two(s):
+    cell = nn.LSTMCell(3, 4)
+    state = Plain(h=(clew.zeros(1, 4), clew.zeros(1, 4)))
+    s.watch(state, cell)
+
+    @s.compile
+    def f(x):
+        h, c = cell(x, state.h)
+        state.h = h.detach(), c.detach()
+        loss = h.sum()
+        loss.backward()
+        return loss.item()
+
+    x = x3().view(1, 3)
+    for factor in range(5):
+        s.call(f, x * factor)
+    state.h = clew.ones(1, 4), state.h[1]
+    s.calls(2, f, x)
+    first = state.h[0]
+    state.h = first, first
+    s.calls(2, f, x)
+    for one in ((first,), (first, first, first), first, None, [first, first], (first, 1.0), (clew.ones(2, 4), first)):
+        state.h = one
+        s.calls(2, f, x)
+    state.h = clew.zeros(1, 4), clew.zeros(1, 4)
+    s.calls(3, f, x)
+
+
+@program
+def a_hidden_state_of_two_that_is_seen_elsewhere(s):
+    state = Plain(h=(clew.zeros(3), clew.ones(3)), last=None)
+    state.last = state.h[1]
+    s.watch(state)
+
+    @s.compile
+    def f(x):
+        a, b = state.h
+        state.h = (a * 0.5 + x).detach(), b
+        return len(state.h) * a.sum() + state.last.sum() * (b is state.last)
+
+    s.calls(4, f, x3())
+    state.last = clew.full((3,), 5.0)
+    s.calls(3, f, x3())
+    state.h = state.h[0], state.last
+    s.calls(3, f, x3())
+    state.h[1].add_(1)
+    s.calls(2, f, x3())
+
+
+@program
 def a_hidden_state_of_a_network(s):
     cell = nn.RNNCell(3, 4)
     state = Plain(h=clew.zeros(1, 4))
