@@ -15,6 +15,7 @@
 #include "core/autograd/run.h"
 #include "core/autograd/saved.h"
 #include "core/autograd/view.h"
+#include "core/budget/value.h"
 #include "core/program/check.h"
 #include "core/program/names.h"
 
@@ -133,9 +134,7 @@ private:
         StorageRef& copy = copies_[storage];
         if (copy) return copy;
         storage_watch.read(*storage);
-        copy = Storage::make(storage->bytes);
-        std::memcpy(copy->data, storage->data, static_cast<std::size_t>(storage->bytes));
-        return copy;
+        return copy = budget::copy_of(*storage);
     }
     static nb::object where(nb::object geometry) {
         nb::dict place;

@@ -114,9 +114,11 @@ PyObject* py_set_num_threads(PyObject*, PyObject* object) {
 }
 
 PyObject* py_set_flush_denormal(PyObject*, PyObject* object) {
-    if (!PyBool_Check(object))
-        return PyErr_Format(PyExc_TypeError, "set_flush_denormal: expects a bool, got %s", Py_TYPE(object)->tp_name);
-    return PyBool_FromLong(set_flush_denormal(object == Py_True));
+    return guarded([&]() -> PyObject* {
+        if (!PyBool_Check(object))
+            fail(ErrorKind::Type, "set_flush_denormal: expects a bool, got %s", Py_TYPE(object)->tp_name);
+        return PyBool_FromLong(set_flush_denormal(object == Py_True));
+    });
 }
 
 // Those that the package hands on as they are: inspect.signature reads their text.
@@ -127,10 +129,9 @@ PyMethodDef public_functions[] = {
      "set_num_threads(count, /)\n--\n\nHow many threads kernels may use."},
     {"set_flush_denormal", py_set_flush_denormal, METH_O,
      "set_flush_denormal(mode, /)\n--\n\n"
-     "Whether operations of this thread take subnormal numbers (float32: below 1.2e-38) for zero, which many "
-     "processors\n"
-     "are slow with: the moments of Adam get there where gradients stay zero. Off at first. NumPy's in this thread, "
-     "too.\n\n"
+     "Whether operations of this thread take subnormal numbers (float32: below 1.2e-38) for zero.\n\n"
+     "Many processors are slow with these, and the moments of Adam get there where gradients stay zero. Off at\n"
+     "first. It holds for NumPy in this thread, too.\n\n"
      "Args:\n    mode: a bool.\n\n"
      "Returns:\n    Whether the processor can.\n\n"
      "Raises:\n    TypeError: ``mode`` is no bool.\n\nExample:\n"

@@ -69,22 +69,21 @@ private:
                 refuse_input(input, "has hooks, which are Python; remove them before");
             if (!input.present()) refuse_input(input, "has lost its .grad");
             if (is_meta(input.tensor)) refuse_input(input, "has no values");
-            if (const KeptRegister& then = program_.of(input.reg); !same_geometry(input.present(), then)) {
-                const std::string what = difference(input.present(), then);
-                refuse_input(input, ("is not as in the recorded run: " + what + "; set it back").c_str());
-            }
+            if (const KeptRegister& then = program_.of(input.reg); !same_geometry(input.present(), then))
+                refuse_input(input,
+                             "is not as in the recorded run: " + difference(input.present(), then) + "; set it back");
             result.append(nb::make_tuple(object_of(input.tensor), input.grad_of, input.reg, input.requires_grad));
         }
         return result;
     }
     // Which one it is: its place, its shape, and what reads it first.
-    [[noreturn]] void refuse_input(const Input& input, const char* why) const {
+    [[noreturn]] void refuse_input(const Input& input, const std::string& why) const {
         const auto reads = [&](const Step& step) { return std::ranges::count(step.inputs, input.reg) > 0; };
         const auto first = std::ranges::find_if(program_.steps, reads);
         const bool is_read = first != program_.steps.end();
         const std::string reader = is_read ? ", read first by " + name_of(*first) + "," : "";
         refuse(format("input %d, of shape %s%s %s", static_cast<int>(&input - program_.inputs.data()),
-                      shape_text(input.tensor.sizes()).c_str(), reader.c_str(), why),
+                      shape_text(input.tensor.sizes()).c_str(), reader.c_str(), why.c_str()),
                is_read ? first->action->code : Handle(), is_read ? first->action->instruction : -1);
     }
     nb::list registers() const {

@@ -102,12 +102,8 @@ void Tracer::call(PyObject* callee, PyObject* const* arguments, std::size_t coun
         if (is_older(callee)) add_older(inner);
         return call(inner, arguments, count);
     }
-    static PyObject* const name = PyUnicode_InternFromString("__call__");
     touch(callee);
-    if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
-        PyObject* const method = _PyType_Lookup(type, name);
-        if (method && PyFunction_Check(method)) return;  // watched
-    }
+    if (python_call_of(type)) return;  // watched
     call_known(full_name(callee), arguments, count);
 }
 

@@ -107,6 +107,12 @@ bool has_python_method(PyTypeObject* type, const char* name) {
     return found && PyFunction_Check(found);
 }
 
+PyObject* python_call_of(PyTypeObject* type) {
+    static PyObject* const name = PyUnicode_InternFromString("__call__");
+    PyObject* const found = _PyType_Lookup(type, name);
+    return found && PyFunction_Check(found) ? found : nullptr;
+}
+
 bool is_told(const std::string& attribute) { return attribute == "grad" || attribute == "data"; }
 
 bool is_dtype(PyObject* object) { return std::strcmp(Py_TYPE(object)->tp_name, "torch.dtype") == 0; }

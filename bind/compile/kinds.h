@@ -39,6 +39,7 @@ bool is_exact_as_double(PyObject* object);         // an int
 bool has_place(PyObject* list, PyObject* index);
 bool is_told(const std::string& attribute);  // of tensors: the recorder is told when it is read or set
 bool has_python_method(PyTypeObject* type, const char* name);
-PyObject* behind_proxy(PyObject* proxy);  // the dict of a mappingproxy, borrowed
+PyObject* python_call_of(PyTypeObject* type);  // its `__call__`, borrowed; null: it has none that is a function
+PyObject* behind_proxy(PyObject* proxy);       // the dict of a mappingproxy, borrowed
 
 }  // namespace clew::bind

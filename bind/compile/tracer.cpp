@@ -97,7 +97,7 @@ void Tracer::add_callback(PyObject* callable) {
 bool Tracer::watches(PyObject* callable) {
     if (PyMethod_Check(callable)) callable = PyMethod_GET_FUNCTION(callable);
     if (is_partial(callable)) return watches(parts_of(callable).function.ptr());
-    return PyFunction_Check(callable) || has_python_method(Py_TYPE(callable), "__call__");
+    return PyFunction_Check(callable) || python_call_of(Py_TYPE(callable));
 }
 
 void Tracer::add_argument(PyObject* container) {
@@ -113,9 +113,8 @@ bool Tracer::is_older(PyObject* object) const {
 // C hands on what the function will return, as it is.
 void Tracer::begin_root(PyObject* function) {
     if (PyMethod_Check(function)) function = PyMethod_GET_FUNCTION(function);
-    static PyObject* const call_name = PyUnicode_InternFromString("__call__");
-    if (!PyFunction_Check(function)) function = _PyType_Lookup(Py_TYPE(function), call_name);  // of an object
-    if (function == nullptr || !PyFunction_Check(function)) return;
+    if (!PyFunction_Check(function)) function = python_call_of(Py_TYPE(function));
+    if (function == nullptr) return;
     auto* const code = reinterpret_cast<PyCodeObject*>(reinterpret_cast<PyFunctionObject*>(function)->func_code);
     constexpr int kSuspended = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
     if (!(code->co_flags & kSuspended)) code_of_root_ = code;

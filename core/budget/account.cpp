@@ -94,12 +94,6 @@ Tensor tensor_of(const Operand& operand, StorageRef storage) {
     return Tensor::steal(object);
 }
 
-StorageRef copy_of(const Storage& storage) {
-    StorageRef copied = Storage::make(storage.bytes);
-    std::memcpy(copied->data, storage.data, static_cast<std::size_t>(storage.bytes));
-    return copied;
-}
-
 // What the operation gives for each result: the storage that holds it.
 std::vector<StorageRef> run(const Recipe& recipe) {
     std::vector<Tensor> inputs;

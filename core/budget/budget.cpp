@@ -126,8 +126,7 @@ Operand Budget::operand_of(const Tensor& tensor, bool written) {
     ValueRef value(present_value(storage));
     if (written) {
         const Tensor copy = alias(tensor, tensor->layout, tensor->offset);
-        copy->storage = Storage::make(storage.bytes);
-        std::memcpy(copy->storage->data, storage.data, static_cast<std::size_t>(storage.bytes));
+        copy->storage = copy_of(storage);
         value = older_value(*account_, copy);
     } else if (!value) {
         value = older_value(*account_, tensor);

@@ -152,12 +152,17 @@ ValueRef older_value(Account& account, const Tensor& tensor) {
     return ValueRef::steal(value);
 }
 
+StorageRef copy_of(const Storage& storage) {
+    StorageRef copied = Storage::make(storage.bytes);
+    std::memcpy(copied->data, storage.data, static_cast<std::size_t>(storage.bytes));
+    return copied;
+}
+
 void part_from_storage(Value& value, bool copy) {
     Storage* const storage = value.storage;
     forget(value);
     if (copy) {
-        const StorageRef copied = Storage::make(storage->bytes);
-        std::memcpy(copied->data, storage->data, static_cast<std::size_t>(storage->bytes));
+        const StorageRef copied = copy_of(*storage);
         look_at(value, *copied);
         value.kept = copied;
         value.older = false;

@@ -104,6 +104,7 @@ Value* find(const Storage& storage);           // null: not known
 Value* present_value(const Storage& storage);  // null, too, if it was written without being shown
 ValueRef new_value(Account& account, Storage& storage);
 ValueRef older_value(Account& account, const Tensor& tensor);
+StorageRef copy_of(const Storage& storage);  // its bytes, in memory of their own
 // The bytes are about to be written: from now on the value is without a storage.
 void part_from_storage(Value& value, bool copy);
 void look_at(Value& value, Storage& storage);  // the value is what this storage holds now

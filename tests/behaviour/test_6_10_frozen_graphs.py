@@ -307,8 +307,7 @@ def test_operations_that_a_new_process_has_not_met(path, script_environment, nam
 
 
 def test_all_modules_that_define_operations_are_known(run_script):
-    run_script(
-        """
+    script = """
         import importlib, pkgutil, clew
         from clew import _core, _operation
         met, define = [], _core.define_operation
@@ -324,8 +323,8 @@ def test_all_modules_that_define_operations_are_known(run_script):
             except ImportError:
                 pass
         assert met[known:] == []
-    """.replace("\n        ", "\n")
-    )
+    """
+    run_script(textwrap.dedent(script))
 
 
 @pytest.mark.may_leak
