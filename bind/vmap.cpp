@@ -12,6 +12,7 @@
 #include "core/autograd/leaf.h"
 #include "core/base/error.h"
 #include "core/ops/batching/batching.h"
+#include "core/ops/forward/dual_level.h"
 
 namespace nb = nanobind;
 
@@ -34,7 +35,7 @@ Batching::Randomness randomness_from(std::string_view name) {
 
 nb::object given(const Tensor& tensor) { return nb::steal(wrap(tensor)); }
 
-// Whether the graph of the roots ends in leaves besides these.
+// Whether the graph of the roots, or that of their tangents, ends in leaves besides these.
 bool leads_elsewhere(const nb::list& roots, const nb::list& leaves) {
     std::unordered_set<const Node*> seen;
     std::vector<Node*> open;
@@ -42,7 +43,12 @@ bool leads_elsewhere(const nb::list& roots, const nb::list& leaves) {
         if (node && seen.insert(node).second) open.push_back(node);
     };
     for (const nb::handle leaf : leaves) seen.insert(gradient_edge(tensor_from(leaf)).node);
-    for (const nb::handle root : roots) visit(gradient_edge(tensor_from(root)).node);
+    for (const nb::handle root : roots) {
+        const Tensor tensor = tensor_from(root);
+        visit(gradient_edge(tensor).node);
+        for (const auto& level : open_levels())
+            if (const Tensor tangent = level->tangent_of(tensor)) visit(gradient_edge(tangent).node);
+    }
     while (!open.empty()) {
         Node* const node = open.back();
         open.pop_back();
@@ -84,7 +90,7 @@ void init_vmap(nb::module_& module) {
         },
         nb::arg("tensor"), "All its samples, along axis 0.");
     module.def("leads_elsewhere", &leads_elsewhere, nb::arg("roots"), nb::arg("leaves"),
-               "Whether the graph of the roots ends in leaves besides these.");
+               "Whether the graph of the roots, or that of their tangents, ends in leaves besides these.");
     module.def(
         "make_batched",
         [](nb::handle value, std::int64_t batch) { return given(make_batched(tensor_from(value), batch)); },

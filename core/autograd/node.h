@@ -10,6 +10,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -31,12 +32,18 @@ struct RuleOperands {
     const void* attributes;
 };
 
+struct UnpackedValues;  // core/autograd/saved_unpack.cpp
+struct DeleteUnpacked {
+    void operator()(UnpackedValues* values) const;
+};
+
 struct BackwardCall {
     Node* node;                  // null if there are operands
     std::span<Tensor> incoming;  // one for each output; may be empty handles
     std::span<Tensor> results;   // one for each input
     std::uint64_t needed;        // bit i: input i wants its gradient (inputs from 63 on share the last bit)
     const RuleOperands* operands = nullptr;
+    std::unique_ptr<UnpackedValues, DeleteUnpacked> unpacked{};  // by hooks: each value is asked for once
     bool needs(int i) const { return (needed >> (i < 63 ? i : 63)) & 1; }
 };
 

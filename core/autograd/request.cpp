@@ -2,6 +2,7 @@
 #include "core/autograd/engine.h"
 #include "core/autograd/leaf.h"
 #include "core/autograd/mode.h"
+#include "core/autograd/tangent.h"
 #include "core/autograd/view.h"
 
 namespace clew {
@@ -45,6 +46,7 @@ void take_views_out(std::vector<Tensor>& gradients) {
         const Tensor view = gradients[i];
         if (!view || !view->base) continue;
         const Tensor plain = alias(view, view->layout, view->offset);
+        if (mode(kForwardMode)) tangent_calls.carry(view, plain);
         for (Tensor& gradient : gradients)
             if (gradient.get() == view.get()) gradient = plain;
     }

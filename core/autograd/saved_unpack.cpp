@@ -1,6 +1,7 @@
 // The way back from a slot to the tensor that was saved.
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "core/autograd/leaf.h"
 #include "core/autograd/mode.h"
@@ -98,6 +99,21 @@ Tensor unpack(Node& node, SavedSlot& slot) {
         }
     }
     return saved_detail::with_history(Tensor::steal(fresh), edge);
+}
+
+struct UnpackedValues {
+    std::vector<std::pair<const SavedSlot*, Tensor>> values;
+};
+void DeleteUnpacked::operator()(UnpackedValues* values) const { delete values; }
+
+Tensor unpack_once(BackwardCall& call, SavedSlot& slot) {
+    if (slot.state != SlotState::Packed) [[likely]]
+        return unpack(*call.node, slot);
+    if (!call.unpacked) call.unpacked.reset(new UnpackedValues);
+    auto& values = call.unpacked->values;
+    for (const auto& [read, value] : values)
+        if (read == &slot) return value;
+    return values.emplace_back(&slot, unpack(*call.node, slot)).second;
 }
 
 }  // namespace clew

@@ -55,10 +55,12 @@ Tangent* tangent_along(const Tangents& tangents, const TangentsOfLevel& level);
 // In place of the one along the same level, and of those whose level has ended.
 void put_tangent(Tangents& tangents, Ref<Tangent> tangent);
 
-// Set by ops/: the tangents of a tensor as they are now, to be kept with a slot; and whether they are these.
+// Set by ops/: the tangents of a tensor as they are now, to be kept with a slot; whether they are these; and `to`, the
+// same value as another tensor, gets those of `from`.
 struct TangentCalls {
     void (*keep)(const Tensor& value, Tangents& kept);
     bool (*are)(TensorObject* tensor, const Tangents& kept);
+    void (*carry)(const Tensor& from, const Tensor& to);
 };
 extern TangentCalls tangent_calls;
 

@@ -173,7 +173,9 @@ std::vector<Tensor> separate_sources(Tensors inputs, bool with_history) {
 
 Tensor copied(const Tensor& input) {
     const ModeGuard guard(kNoGrad | kInBackward, true);
-    return clone(input);
+    const Tensor copy = clone(input);
+    if (mode(kForwardMode)) tangent_calls.carry(input, copy);
+    return copy;
 }
 
 }  // namespace clew

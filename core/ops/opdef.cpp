@@ -46,13 +46,13 @@ OpDef::~OpDef() = default;
 Tensor saved_input(BackwardCall& call, int input) {
     if (call.operands) return call.operands->inputs[static_cast<std::size_t>(input)];
     const SavedSlot* slot = find_slot(*call.node, SlotSource::Input, input);
-    return slot ? in_strip(unpack(*call.node, const_cast<SavedSlot&>(*slot))) : Tensor();
+    return slot ? in_strip(unpack_once(call, const_cast<SavedSlot&>(*slot))) : Tensor();
 }
 
 Tensor saved_output(BackwardCall& call, int output) {
     if (call.operands) return call.operands->outputs[static_cast<std::size_t>(output)];
     const SavedSlot* slot = find_slot(*call.node, SlotSource::Output, output);
-    return slot ? in_strip(unpack(*call.node, const_cast<SavedSlot&>(*slot))) : Tensor();
+    return slot ? in_strip(unpack_once(call, const_cast<SavedSlot&>(*slot))) : Tensor();
 }
 
 bool OpDef::same_attributes(std::span<const char> one, std::span<const char> other) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/autograd/mode.h"
 #include "core/base/error.h"
 #include "core/ops/batching/rules.h"
 #include "core/ops/functions.h"
@@ -13,6 +14,19 @@ namespace {
 bool any(const std::vector<Tensor>& tangents) {
     return std::ranges::any_of(tangents, [](const Tensor& one) { return bool(one); });
 }
+
+bool is_view_of(const OpCall& call, const Tensor& output) {
+    return call.op.is(kView) && output->storage == call.inputs[0]->storage;
+}
+
+// A tensor that is written under no_grad() keeps its history, and so does its tangent: what becomes of that is recorded.
+// Inside a backward the engine says what is.
+struct RecordTangent {
+    const bool before = mode(kNoGrad);
+    const ModeGuard guard;
+    explicit RecordTangent(const Tensor& tangent)
+        : guard(kNoGrad, before && (mode(kInBackward) || !tangent || !tangent.requires_grad())) {}
+};
 
 Tensor fitted(const Tensor& tangent, const Tensor& to) {
     return tangent ? expand(cast(tangent, to.dtype()), to.sizes()) : tangent;
@@ -53,11 +67,12 @@ void DualLevel::handle(OpCall& call) {
 
 void DualLevel::push_functional(OpCall& call, std::vector<Tensor> tangents) {
     dispatch(call);
+    if (is_as_strided(call.op)) return share_part(call.inputs[0], call.outputs[0]);
     std::vector<Tensor> found = jvp(call.op, call.inputs, call.attributes, call.outputs, tangents);
     for (std::size_t i = 0; i < found.size(); ++i) {
         const Tensor& output = call.outputs[i];
         if (!found[i] || !output) continue;
-        if (call.op.is(kView) && output->storage == call.inputs[0]->storage) {
+        if (is_view_of(call, output)) {
             share(call.inputs[0], output, std::move(found[i]));
             continue;
         }
@@ -71,11 +86,15 @@ void DualLevel::push_in_place(OpCall& call, std::vector<Tensor> tangents) {
     if (call.op.is(kOptimizerStep) || call.op.writes > 1)
         fail(ErrorKind::NotImplemented, "%s: forward mode does not pass it; give it tensors without tangents",
              call.op.name);
+    const RecordTangent recording(tangents[0]);
     std::vector<Tensor> before(call.inputs.begin(), call.inputs.end());
     before[0] = clone(self);
     for (std::size_t i = 1; i < before.size(); ++i)  // the same elements: others are copies already
         if (before[i] && before[i]->storage == self->storage) before[i] = before[0];
-    dispatch(call);
+    {
+        const ModeGuard as_called(kNoGrad, recording.before);
+        dispatch(call);
+    }
     if (!is_inexact(self.dtype())) return;
     std::vector<Tensor> found = jvp(call.op, before, call.attributes, Tensors(&self, 1), tangents);
     write_tangent(self, fitted(found[0], self));
@@ -85,8 +104,10 @@ void DualLevel::push_axes_in_place(OpCall& call, const Tensor& tangent) {
     const Tensor before = alias(call.inputs[0], call.inputs[0]->layout, call.inputs[0]->offset);
     share(call.inputs[0], before, tangent);
     dispatch(call);
+    const OpDef& moves = batching::out_of_place(call.op);
+    if (is_as_strided(moves)) return share_part(before, call.inputs[0]);
     Tensor moved;
-    OpCall view{batching::out_of_place(call.op), Tensors(&tangent, 1), call.attributes, std::span<Tensor>(&moved, 1)};
+    OpCall view{moves, Tensors(&tangent, 1), call.attributes, std::span<Tensor>(&moved, 1)};
     dispatch(view);
     share(before, call.inputs[0], std::move(moved));
 }

@@ -10,6 +10,10 @@
 // that stands for samples has the tangents of its value. Derivatives of what nodes saved are right under vmap for that
 // reason, as gradients are (Note [Derivatives under vmap] in src/clew/func/_batches.py).
 //
+// A tangent lies in memory as its value does where that is dense, and without gaps else: a view of the value, whose
+// strides the call was given for, is one of the tangent as well. as_strided names places in memory: what it looks at is
+// found in the root's tangent by geometry.
+//
 // A write into a tensor takes its tangent from what was there before; nothing is ever written into a tangent that
 // somebody else could see. A write through a view changes that part of the root's, which begins as zeros.
 #pragma once
@@ -54,6 +58,7 @@ private:
     void push_axes_in_place(OpCall& call, const Tensor& tangent);
     void push_sum(OpCall& call, const std::vector<Tensor>& tangents);
     void share(const Tensor& source, const Tensor& view, Tensor tangent);
+    void share_part(const Tensor& source, const Tensor& view);
 
     TangentsOfLevel tangents_;
 };

@@ -4,13 +4,29 @@
 
 #include "core/autograd/hooks.h"
 #include "core/autograd/leaf.h"
+#include "core/autograd/mode.h"
 #include "core/autograd/saved.h"
 #include "core/autograd/view.h"
 #include "core/ops/forward/dual_level.h"
 #include "core/ops/functions.h"
+#include "core/tensor/packing.h"
 
 namespace clew {
 namespace {
+
+// The tangent of something that lies so: Note [Dual levels].
+Tensor laid_as(Tensor tangent, const Layout& layout) {
+    if (!tangent || lie_alike(tangent.layout(), layout)) return tangent;
+    if (layout.contiguous || !is_dense(layout)) return contiguous(tangent);
+    const Dims strides(layout.strides());
+    const Dims innermost_first = memory_order(layout.shape(), std::span(&strides, 1));
+    Dims there, back(layout.shape());
+    for (int i = layout.ndim - 1; i >= 0; --i) {
+        back[static_cast<int>(innermost_first[i])] = there.size();
+        there.push_back(innermost_first[i]);
+    }
+    return permute(contiguous(permute(tangent, there)), back);
+}
 
 Tangents* list_of(const Tensor& tensor) { return tensor->extras ? tensor->extras->tangents.get() : nullptr; }
 
@@ -43,6 +59,10 @@ void write_part(Tangent& root, const Tensor& tensor, const Tensor& tangent) {
 
 Tensor read_part(const Tangent& root, const Tensor& tensor) {
     const auto [layout, offset] = geometry_in(tensor, root.offset, root.dtype);
+    // What is read first under no_grad() is read again elsewhere.
+    const ModeGuard recording(kNoGrad, !grad_enabled() && !root.value.requires_grad());
+    if (is_dense(*root.layout) && lie_alike(root.value.layout(), *root.layout))
+        return view_in(root.value, *layout, offset, tensor.dtype());
     const LaidOut laid = lay_out(root.value, *root.layout);
     const std::int64_t scale = tensor.dtype() != root.dtype && is_complex(root.dtype) ? 2 : 1;
     return view_in(laid.memory, *layout, offset + scale * laid.shift, tensor.dtype());
@@ -92,7 +112,7 @@ Tensor DualLevel::tangent_of(const Tensor& tensor) {
 }
 
 void DualLevel::give_tangent(const Tensor& tensor, Tensor tangent) {
-    put(tensor, saved(tensor, std::move(tangent)));
+    put(tensor, saved(tensor, laid_as(std::move(tangent), tensor.layout())));
     keep_in_slots(tensor);
 }
 
@@ -123,7 +143,7 @@ void DualLevel::write_tangent(const Tensor& tensor, Tensor tangent) {
         write_part(root, tensor, tangent ? tangent : zeros_like(tensor));
         return keep_in_slots(tensor);
     }
-    root.value = std::move(tangent);
+    root.value = laid_as(std::move(tangent), *root.layout);
     ++root.version;
     keep_in_slots(tensor);
 }
@@ -135,6 +155,14 @@ void DualLevel::share(const Tensor& source, const Tensor& view, Tensor tangent) 
     made->root = root_of(*found);
     made->version = made->root->version;
     put(view, std::move(made));
+}
+
+// A view that was made by naming places in memory.
+void DualLevel::share_part(const Tensor& source, const Tensor& view) {
+    Tangent* const found = find(source);
+    if (found == nullptr) return;
+    const Ref<Tangent> root = root_of(*found);
+    share(source, view, root->value ? read_part(*root, view) : Tensor());
 }
 
 namespace {
@@ -155,7 +183,7 @@ bool are(TensorObject* tensor, const Tangents& kept) {
 }
 
 const bool registered = [] {
-    tangent_calls = {keep, are};
+    tangent_calls = {keep, are, carry_tangents};
     return true;
 }();
 
