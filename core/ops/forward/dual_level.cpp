@@ -19,8 +19,8 @@ bool is_view_of(const OpCall& call, const Tensor& output) {
     return call.op.is(kView) && output->storage == call.inputs[0]->storage;
 }
 
-// A tensor that is written under no_grad() keeps its history, and so does its tangent: what becomes of that is recorded.
-// Inside a backward the engine says what is.
+// A tensor that is written under no_grad() keeps its history, and so does its tangent: what becomes of that is
+// recorded. Inside a backward the engine says what is.
 struct RecordTangent {
     const bool before = mode(kNoGrad);
     const ModeGuard guard;
@@ -68,6 +68,7 @@ void DualLevel::handle(OpCall& call) {
 void DualLevel::push_functional(OpCall& call, std::vector<Tensor> tangents) {
     dispatch(call);
     if (is_as_strided(call.op)) return share_part(call.inputs[0], call.outputs[0]);
+    if (call.op.is(kView) && tangents[0]) tangents[0] = laid_as(std::move(tangents[0]), call.inputs[0].layout());
     std::vector<Tensor> found = jvp(call.op, call.inputs, call.attributes, call.outputs, tangents);
     for (std::size_t i = 0; i < found.size(); ++i) {
         const Tensor& output = call.outputs[i];

@@ -63,6 +63,9 @@ private:
     TangentsOfLevel tangents_;
 };
 
+// The tangent of something that lies so: Note [Dual levels].
+Tensor laid_as(Tensor tangent, const Layout& layout);
+
 // Opens a level on this thread; gives its number. The last that was opened is closed first.
 std::int64_t open_level();
 void close_level(std::int64_t number);

@@ -85,7 +85,13 @@ struct StridedPart {
                            high = std::max(reach.high, attrs.offset + extent(*part).high);
         Part place = attrs.part();
         place.offset -= low;
-        const Tensor flat = embed(g, Dims{high - low + 1}, place);
+        Tensor flat = embed(g, Dims{high - low + 1}, place);
+        // Elements of x that share a place share its gradient.
+        const Part own{Dims(x.layout.shape()), Dims(x.layout.strides()), -low};
+        if (overlaps_itself(own)) {
+            const Tensor sharers = embed(ones(own.sizes, g.dtype()), Dims{high - low + 1}, own);
+            flat = div(flat, maximum(sharers, full(Dims{}, 1, g.dtype())));
+        }
         return as_strided(flat, x.layout.shape(), x.layout.strides(), -low);
     }};
 };
