@@ -45,7 +45,9 @@ class Case:
     @property
     def may_repeat(self) -> bool:
         """Whether values may be equal: no maximum of them is asked for, no inverse of a matrix that they are."""
-        return not any(word in self.arguments for word in ("distinct", "ascending", "dominant", "definite", "symmetric"))
+        return not any(
+            word in self.arguments for word in ("distinct", "ascending", "dominant", "definite", "symmetric")
+        )
 
 
 # ------------------------------------------------------------------------------------------------------------- scalars
@@ -174,12 +176,8 @@ SECOND: dict[str, Callable[[Any, Tensors, Tensors], Any]] = {
     "jvp(jacrev)": lambda f, x, v: jvp(jacrev(f, _places(x)), x, v)[1],
     "jvp(jacfwd)": lambda f, x, v: jvp(jacfwd(f, _places(x)), x, v)[1],
     "jvp(vjp)": lambda f, x, v: jvp(lambda *y: vjp(f, *y)[1](clew.ones((), dtype=x[0].dtype)), x, v)[1],
-    "jacfwd(jacfwd)": lambda f, x, v: tuple(
-        _times(row, v) for row in jacfwd(jacfwd(f, _places(x)), _places(x))(*x)
-    ),
-    "jacrev(jacfwd)": lambda f, x, v: tuple(
-        _times(row, v) for row in jacrev(jacfwd(f, _places(x)), _places(x))(*x)
-    ),
+    "jacfwd(jacfwd)": lambda f, x, v: tuple(_times(row, v) for row in jacfwd(jacfwd(f, _places(x)), _places(x))(*x)),
+    "jacrev(jacfwd)": lambda f, x, v: tuple(_times(row, v) for row in jacrev(jacfwd(f, _places(x)), _places(x))(*x)),
     "vmap(jvp(grad)) of tangents": lambda f, x, v: _undoubled(
         vmap(lambda *u: jvp(_gradient(f, x), x, u)[1])(*_doubles(v))
     ),
@@ -319,7 +317,9 @@ def _third(case: Case, scalar: Any, values: Any, along: Any) -> list[numpy.ndarr
     def f(*x: clew.Tensor) -> clew.Tensor:
         return scalar(case.function(*x))
 
-    points = [list(map(_array, _double_backward(f, tuple(map(plain, at)), v))) for at in (*_moved(values, along), values)]
+    points = [
+        list(map(_array, _double_backward(f, tuple(map(plain, at)), v))) for at in (*_moved(values, along), values)
+    ]
     return _richardson(points[:-1], points[-1])
 
 
@@ -390,7 +390,9 @@ class Check:
                 self._fault("values", "", layout, "there is a kink: choose other inputs")
             return
         for way, derivative in FIRST.items():
-            self._compare(way, "", layout, derivative, lambda *y: tuple(self.case.function(*y)), x, v, known.outputs, 1.0)
+            self._compare(
+                way, "", layout, derivative, lambda *y: tuple(self.case.function(*y)), x, v, known.outputs, 1.0
+            )
 
     def _second(self, layout: str, scalar: str, known: Expected, x: Tensors, v: Tensors) -> None:
         along = [_array(one) for one in v]
@@ -469,7 +471,13 @@ def cases_of(overload: Any) -> Iterator[Case]:
             tensors = [one for one in prepared(*leaves) if isinstance(one, clew.Tensor)]
             return [one for one, kept in zip(tensors, differ, strict=True) if kept]
 
-        yield Case(f"{overload} #{number}", function, [_array(leaf) for leaf in prepared.leaves], overload.domain, overload.draws)
+        yield Case(
+            f"{overload} #{number}",
+            function,
+            [_array(leaf) for leaf in prepared.leaves],
+            overload.domain,
+            overload.draws,
+        )
 
 
 def seed() -> str:

@@ -323,12 +323,12 @@ F.layer_norm(x, (3,))                                       | x=real(2, 3)
 F.rms_norm(x, (3,), w)                                      | x=real(2, 3), w=real(3)
 F.group_norm(x, 2, w, b)                                    | x=real(2, 4, 2), w=real(4), b=real(4)
 F.batch_norm(x, None, None, w, b, training=True)            | x=real(3, 2), w=real(2), b=real(2)
-F.batch_norm(x, m, v, w, b)                                 | x=real(3, 2), m=constant(real(2)), v=constant(positive(2)), w=real(2), b=real(2)
+F.batch_norm(x, m, v, w)                                    | x=real(3, 2), m=constant(real(2)), v=constant(positive(2)), w=real(2)
 F.instance_norm(x, weight=w, bias=b)                        | x=real(2, 2, 3), w=real(2), b=real(2)
 F.local_response_norm(x, 2)                                 | x=real(1, 4, 2)
 F.scaled_dot_product_attention(q, k, v)                     | q=real(1, 2, 3), k=real(1, 3, 3), v=real(1, 3, 2)
 F.scaled_dot_product_attention(q, k, v, is_causal=True)     | q=real(2, 2, 2), k=real(2, 2, 2), v=real(2, 2, 2)
-F.scaled_dot_product_attention(q, k, v, attn_mask=m)        | q=real(1, 2, 2), k=real(1, 3, 2), v=real(1, 3, 2), m=real(2, 3)
+F.scaled_dot_product_attention(q, k, v, attn_mask=m)        | q=real(2, 2), k=real(3, 2), v=real(3, 2), m=real(2, 3)
 F.mse_loss(x, y)                                            | x=real(2, 3), y=real(2, 3)
 F.l1_loss(x, y)                                             | x=distinct(2, 3), y=real(2, 3)
 F.smooth_l1_loss(x, y)                                      | x=real(2, 3), y=real(2, 3)
@@ -347,16 +347,16 @@ F.kl_div(x, y, log_target=True, reduction="sum")            | x=real(2, 3), y=re
 F.poisson_nll_loss(x, y)                                    | x=real(2, 3), y=positive(2, 3)
 F.gaussian_nll_loss(x, y, v)                                | x=real(2, 3), y=real(2, 3), v=positive(2, 3)
 F.gaussian_nll_loss(x, y, v, full=True, reduction="none")   | x=real(2, 3), y=real(2, 3), v=positive(2, 1)
-F.soft_margin_loss(x, s)                                    | x=real(2, 3), s=constant(numpy.sign(nonzero(2, 3)))
-F.hinge_embedding_loss(x, s)                                | x=unit(2, 3), s=constant(numpy.sign(nonzero(2, 3)))
-F.margin_ranking_loss(x, y, s, margin=0.3)                  | x=real(3), y=real(3), s=constant(numpy.sign(nonzero(3)))
+F.soft_margin_loss(x, s)                                    | x=real(2, 3), s=signs(2, 3)
+F.hinge_embedding_loss(x, s)                                | x=unit(2, 3), s=signs(2, 3)
+F.margin_ranking_loss(x, y, s, margin=0.3)                  | x=real(3), y=real(3), s=signs(3)
 F.multi_margin_loss(x, i)                                   | x=real(2, 3), i=index(3, 2)
 F.multi_margin_loss(x, i, p=2)                              | x=real(2, 3), i=index(3, 2)
 F.multilabel_margin_loss(x, i)                              | x=real(2, 3), i=index(3, 2, 3)
 F.multilabel_soft_margin_loss(x, y)                         | x=real(2, 3), y=fraction(2, 3)
 F.triplet_margin_loss(x, y, z)                              | x=real(2, 3), y=real(2, 3), z=real(2, 3)
 F.triplet_margin_loss(x, y, z, swap=True, margin=9.0)       | x=real(2, 3), y=real(2, 3), z=real(2, 3)
-F.cosine_embedding_loss(x, y, s)                            | x=real(2, 3), y=real(2, 3), s=constant(numpy.sign(nonzero(2)))
+F.cosine_embedding_loss(x, y, s)                            | x=real(2, 3), y=real(2, 3), s=signs(2)
 F.dropout(x, 0.4)                                           | x=real(2, 3)
 F.gumbel_softmax(x)                                         | x=real(2, 3)
 D.Normal(x, y).log_prob(z)                                  | x=real(2, 3), y=positive(2, 3), z=real(2, 3)
@@ -450,7 +450,12 @@ class Function:
 
     def arrays(self, seed: int = 0) -> dict[str, numpy.ndarray]:
         """The inputs by name."""
-        scope = {**sampling.Sampler(seed).names(), "numpy": numpy, "called": lambda **named: named}
+        sampler = sampling.Sampler(seed)
+
+        def signs(*shape: int) -> numpy.ndarray:
+            return sampler.constant(numpy.sign(sampler.nonzero(*shape)))
+
+        scope = {**sampler.names(), "numpy": numpy, "signs": signs, "called": lambda **named: named}
         return eval(f"called({self.inputs})", scope)
 
     def on(self, torch: Any, seed: int = 0) -> tuple[Callable[..., list[Any]], list[numpy.ndarray]]:

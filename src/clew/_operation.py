@@ -183,23 +183,24 @@ class _Rules:
 
     def gradients(self, node: Any, incoming: tuple[Any, ...], needs: tuple[bool, ...]) -> tuple[Any, ...]:
         """The gradients of the inputs that need one."""
-        found: dict[str, Any] = {}
+        known = {f"g_{place}": one for place, one in enumerate(incoming)}
         needed = zip(self.inputs, needs, strict=True)
         return tuple(
-            self._gradient(name, node, incoming, found) if need and name in self.parameters else None
-            for name, need in needed
+            self._gradient(name, node, known) if need and name in self.parameters else None for name, need in needed
         )
 
-    def _gradient(self, name: str, node: Any, incoming: tuple[Any, ...], found: dict[str, Any]) -> Any:
-        if name not in found:
-            found[name] = self.rules[name](
-                *[  # type: ignore[misc]
-                    incoming[self.outputs[parameter]]
-                    if parameter in self.outputs
-                    else self._gradient(parameter.removeprefix("grad_"), node, incoming, found)
-                    if parameter.startswith("grad_")
-                    else getattr(node, f"_saved_{parameter}")
-                    for parameter in self.parameters[name]
-                ]
-            )
-        return found[name]
+    def _gradient(self, name: str, node: Any, known: dict[str, Any]) -> Any:
+        if f"grad_{name}" not in known:
+            values = [self._value(parameter, node, known) for parameter in self.parameters[name]]
+            known[f"grad_{name}"] = self.rules[name](*values)  # type: ignore[misc]
+        return known[f"grad_{name}"]
+
+    def _value(self, parameter: str, node: Any, known: dict[str, Any]) -> Any:
+        """What a rule asks for. What was saved is unpacked once for all of them: a hook may give it only once."""
+        if parameter in self.outputs:
+            return known[f"g_{self.outputs[parameter]}"]
+        if parameter.startswith("grad_"):
+            return self._gradient(parameter.removeprefix("grad_"), node, known)
+        if parameter not in known:
+            known[parameter] = getattr(node, f"_saved_{parameter}")
+        return known[parameter]

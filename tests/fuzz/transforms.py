@@ -152,7 +152,9 @@ def _jacobian(f: Function, x: Any, step: float = STEP) -> numpy.ndarray:
         coarse, fine = (values[0] - values[1]) / (2 * step), (values[2] - values[3]) / step
         scale = max(1.0, float(abs(fine).max(initial=0.0)), float(abs(here).max(initial=0.0)))
         bend = abs(values[2] - 2 * here + values[3]).max(initial=0.0) / step
-        if not (numpy.isfinite(fine).all() and abs(coarse - fine).max(initial=0.0) < 1e-3 * scale and bend < 0.1 * scale):
+        if not (
+            numpy.isfinite(fine).all() and abs(coarse - fine).max(initial=0.0) < 1e-3 * scale and bend < 0.1 * scale
+        ):
             raise Kink
         columns.append((4 * fine - coarse) / 3)
     return numpy.stack(columns, -1) if columns else numpy.zeros((*here.shape, 0))
@@ -247,8 +249,9 @@ REFUSED = (*derivatives.REFUSED, "Nested forward mode", "does not require grad",
 
 def difference(composition: Composition) -> str:
     """What is wrong; empty if nothing is."""
-    import clew
     import torch
+
+    import clew
 
     ours, x = composition.on(clew)
     theirs, y = composition.on(torch)

@@ -33,7 +33,9 @@ class Unpacks:
         return tensor
 
     def repeated(self):
-        found = [f"that of shape {self.shapes[number]} {count} times" for number, count in self.counts.items() if count > 1]
+        found = [
+            f"that of shape {self.shapes[number]} {count} times" for number, count in self.counts.items() if count > 1
+        ]
         self.counts.clear()
         return found
 
@@ -60,7 +62,9 @@ def repeated_unpacks(case):
         weights = [one.requires_grad_() for one in weights]
         gradients = backward("backward with create_graph", outputs, leaves, weights, True)
         if gradients:
-            backward("second backward", gradients, [*leaves, *weights], [clew.ones_like(one) for one in gradients], False)
+            backward(
+                "second backward", gradients, [*leaves, *weights], [clew.ones_like(one) for one in gradients], False
+            )
     return faults
 
 

@@ -4,6 +4,10 @@ Note [Arguments]
 Everywhere, `func` takes tensors and returns a tensor or a tuple of them; `inputs` is a tensor or a tuple, and results
 have the same structure. `create_graph` makes the results differentiable. With `strict`, an output that does not depend
 on an input is an error; otherwise its derivative is zero.
+
+Note [Weights of ones]
+A gradient is linear in the weights of the outputs, so its derivative by them is the same at all weights. At zeros a
+rule of a user may have none, where it takes a logarithm or compares.
 """
 
 from __future__ import annotations
@@ -70,7 +74,7 @@ def jvp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, stri
         _, prepared = prepare(inputs, create_graph, "jvp")
         direction = check_vector(v, prepared, "jvp", "the input to the user-provided function")
         several_out, outputs = call(func, prepared, "jvp")
-        weights = tuple(clew.zeros_like(output).requires_grad_() for output in outputs)
+        weights = tuple(clew.ones_like(output).requires_grad_() for output in outputs)  # Note [Weights of ones]
         first = gradients(outputs, prepared, weights, True, strict, "jvp")
         found = gradients(first, weights, direction, create_graph, strict, "jvp")
     return finish(outputs, several_out, create_graph), finish(found, several_out, create_graph)
@@ -263,7 +267,7 @@ def hvp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, stri
         direction = check_vector(v, prepared, "hvp", "the input to the user-provided function")
         _, outputs = call_scalar(func, prepared, "hvp")
         first = gradients(outputs, prepared, None, True, strict, "hvp")
-        weights = tuple(clew.zeros_like(one).requires_grad_() for one in prepared)
+        weights = tuple(clew.ones_like(one).requires_grad_() for one in prepared)  # Note [Weights of ones]
         products = gradients(first, prepared, weights, True, strict, "hvp")
         found = gradients(products, weights, direction, create_graph, strict, "hvp")
     return finish(outputs, False, create_graph), finish(found, several, create_graph)

@@ -9,7 +9,7 @@ import numpy
 from .. import _core
 from .._core import Tensor, dtype
 from .._domains import domain
-from .._numeric import array_of, finfo
+from .._numeric import array_of
 from .._operation import FUNCTION, HIDDEN, METHOD, OUT, OUT_ALIKE, operation
 from ._options import axis_of
 
@@ -183,22 +183,46 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dty
     return nansum(input, dim, keepdim, dtype=dtype) / count
 
 
-def _gradient_of_logcumsumexp(g: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
-    """exp(x_i) * sum of g_j exp(-y_j) over j >= i, for the positive and the negative g_j apart, by their logarithms."""
+def _gradient_by_weights(g: Tensor, self: Tensor, exponents: Tensor, dim: int) -> Tensor:
+    """The transpose: the same sum, from the other end."""
+    found: Tensor = _weighted_exponentials(g.flip(dim), exponents.flip(dim), self.flip(dim), dim)
+    return found.flip(dim)
 
+
+@operation(
+    "_logcumsumexp_backward(Tensor weights, Tensor self, Tensor exponents, int dim)",
+    node="LogcumsumexpBackwardBackward0",
+    flags=HIDDEN,
+    rules=(
+        _gradient_by_weights,
+        lambda g, result: g * result,
+        lambda weights, grad_weights: weights * grad_weights,
+    ),
+    infer=lambda weights, self, exponents, dim: weights.new_empty(weights.shape),
+    domain="real, dim=1; real, dim=0",
+)
+def _weighted_exponentials(weights: Any, self: Any, exponents: Any, dim: int) -> Any:
+    """exp(self_i) * sum of weights_j exp(exponents_j) over j >= i, which may be moderate where its factors are not.
+
+    It is linear in the weights. Their logarithms are taken here, of the positive and the negative ones apart.
+    """
+    nothing = numpy.finfo(self.dtype).min  # finite, so that no difference of infinities is taken
+
+    def part(sizes: Any) -> Any:
+        there = sizes > 0
+        summed = numpy.where(there, numpy.log(numpy.where(there, sizes, 1)) + exponents, nothing)
+        backwards = numpy.logaddexp.accumulate(numpy.flip(summed, dim), axis=dim)
+        return numpy.exp(self + numpy.flip(backwards, dim))
+
+    return part(weights) - part(-weights)
+
+
+def _gradient_of_logcumsumexp(g: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
+    """exp(x_i) * sum of g_j exp(-y_j) over j >= i."""
     if not g.numel() or not g.ndim:
         return g
-    # Finite, so that its tangents are, too; its exp is 0 for all but the largest x_i.
-    nothing = _core.tensor(finfo(self.dtype).min, dtype=self.dtype)
-
-    def part(size: Tensor) -> Tensor:
-        exponents = _ops.where(size > 0, _ops.where(size > 0, size, _one).log() - result, nothing)
-        return (self + logcumsumexp(exponents.flip(dim), dim).flip(dim)).exp()
-
-    return part(g) - part(-g)
-
-
-_one = _core.tensor(1.0)
+    gradient: Tensor = _weighted_exponentials(g, self, -result, dim)
+    return gradient
 
 
 @operation(

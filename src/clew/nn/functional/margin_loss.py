@@ -261,8 +261,6 @@ def gaussian_nll_loss(
     sizes = list(zip(input.shape, var.shape, strict=False))
     if input.dim() != var.dim() or sum(own for size, own in sizes if size != own) not in (0, 1):
         raise ValueError(f"var is of incorrect size: got {tuple(var.shape)} for an input of {tuple(input.shape)}")
-    var = var.clone()
-    with clew.no_grad():
-        var.clamp_(min=eps)
+    var = clew.where(var < eps, var - var.detach() + eps, var)
     loss = 0.5 * (var.log() + (input - target) ** 2 / var)
     return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
