@@ -28,8 +28,8 @@ from clew.func import grad, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
 
 Tensors = tuple[clew.Tensor, ...]
 STEP = 2e-4
-FEW = 40  # elements of the inputs together, up to which Jacobians of Jacobians are taken
-CHEAP = 16  # and third derivatives
+FEW = 24  # elements of the inputs together, up to which Jacobians of Jacobians are taken
+CHEAP = 12  # and third derivatives
 
 
 @dataclass(frozen=True)
@@ -265,10 +265,11 @@ def _richardson(points: Sequence[Sequence[numpy.ndarray]], here: Any) -> list[nu
     for more, less, half_more, half_less, middle in zip(*points, here, strict=True):
         coarse, fine = (more - less) / (2 * STEP), (half_more - half_less) / STEP
         scale = max(1.0, *(float(abs(one).max(initial=0.0)) for one in (fine, more)))
-        bend = (half_more - 2 * middle + half_less) / STEP
         if not (numpy.isfinite(fine).all() and (abs(coarse - fine) <= 1e-4 * scale).all()):
             return None
-        if not (abs(bend) <= 1e-2 * scale).all():
+        # Where the slope jumps, it does so by as much for a smaller step.
+        bend, half_bend = abs(more - 2 * middle + less) / STEP, abs(half_more - 2 * middle + half_less) / (STEP / 2)
+        if ((half_bend > 0.75 * bend) & (half_bend > 1e-4 * scale)).any():
             return None
         found.append((4 * fine - coarse) / 3)
     return found
@@ -370,7 +371,9 @@ class Check:
             try:
                 self.case.function(*map(of_input, values))
                 known[key] = known.get(key) or expected(self.case, values, along)
-            except Exception:
+            except Exception as error:
+                if "not implemented" in str(error):
+                    return []
                 if of_input is plain:
                     raise
                 continue  # refuses such an input: a view, a singular matrix

@@ -151,10 +151,9 @@ def _jacobian(f: Function, x: Any, step: float = STEP) -> numpy.ndarray:
             values.append(f(moved.reshape(x.shape)))
         coarse, fine = (values[0] - values[1]) / (2 * step), (values[2] - values[3]) / step
         scale = max(1.0, float(abs(fine).max(initial=0.0)), float(abs(here).max(initial=0.0)))
-        bend = abs(values[2] - 2 * here + values[3]).max(initial=0.0) / step
-        if not (
-            numpy.isfinite(fine).all() and abs(coarse - fine).max(initial=0.0) < 1e-3 * scale and bend < 0.1 * scale
-        ):
+        bends = [abs(values[i] - 2 * here + values[i + 1]) / (step / (1 + i / 2)) for i in (0, 2)]
+        jumps = ((bends[1] > 0.75 * bends[0]) & (bends[1] > 1e-3 * scale)).any()
+        if not (numpy.isfinite(fine).all() and abs(coarse - fine).max(initial=0.0) < 1e-3 * scale and not jumps):
             raise Kink
         columns.append((4 * fine - coarse) / 3)
     return numpy.stack(columns, -1) if columns else numpy.zeros((*here.shape, 0))
@@ -253,6 +252,12 @@ def difference(composition: Composition) -> str:
 
     import clew
 
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _difference(composition, clew, torch)
+
+
+def _difference(composition: Composition, clew: Any, torch: Any) -> str:
     ours, x = composition.on(clew)
     theirs, y = composition.on(torch)
     before = None

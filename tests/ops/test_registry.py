@@ -173,6 +173,40 @@ def test_rules_are_linear_in_the_gradient(overload):
                 numpy.testing.assert_allclose(total.numpy(), one.numpy() + other.numpy(), rtol=1e-9, atol=1e-12)
 
 
+def derivatives_by_the_gradient(prepared, of):
+    """Of the rules, and of their derivatives by the inputs, along fixed directions: at gradients that `of` makes."""
+    rng = numpy.random.default_rng(0)
+    along = [clew.from_numpy(rng.standard_normal(leaf.shape)) for leaf in prepared.leaves]
+    results = prepared.differentiable()
+    weights = [clew.from_numpy(numpy.array(of(result.shape))).requires_grad_() for result in results]
+    found, values = [], results
+    for _ in range(2):
+        if not values:
+            break
+        given = weights if values is results else None
+        first = clew.autograd.grad(values, prepared.leaves, given, create_graph=True, allow_unused=True)
+        pairs = [(one, v) for one, v in zip(first, along, strict=True) if one is not None and one.requires_grad]
+        if not pairs:
+            break
+        total = sum((one * v).sum() for one, v in pairs)
+        found += clew.autograd.grad(total, weights, allow_unused=True, retain_graph=True, materialize_grads=True)
+        values = [total]
+    return found
+
+
+@every([overload for overload in SAMPLED if overload.differentiable])
+def test_rules_have_one_derivative_by_the_gradient(overload):
+    """What is linear has the same at 0, where a mask or a logarithm has none, as elsewhere."""
+    for sample in sampling.samples(overload):
+        prepared = Prepared(sample)
+        with missing_derivatives_say_so():
+            at_zero, elsewhere = (
+                derivatives_by_the_gradient(prepared, of) for of in (numpy.zeros, numpy.random.default_rng(1).random)
+            )
+            for one, other in zip(at_zero, elsewhere, strict=True):
+                numpy.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-9, atol=1e-12)
+
+
 @every([overload for overload in SAMPLED if overload.differentiable])
 def test_a_rule_gives_the_same_with_a_graph(overload):
     """Rules that run a kernel of their own are made of operations under create_graph."""
