@@ -12,6 +12,14 @@ namespace clew {
 inline void need_fit(const char* op, bool fits) {
     if (!fits) fail(ErrorKind::Value, "%s: expected operands that fit each other", op);
 }
+// Of parts without a gradient between others: a node has room for the sizes of so many runs of them.
+inline void need_few_runs(const char* op, int runs) {
+    if (runs > kMaxDims)
+        fail(ErrorKind::Runtime,
+             "%s: expected at most %d runs of tensors without a gradient between those with one, got %d; join some "
+             "first",
+             op, kMaxDims, runs);
+}
 inline bool has_sizes(const Tensor& x, std::initializer_list<std::int64_t> sizes) {
     return same_sizes(x.sizes(), Sizes(sizes.begin(), sizes.size()));
 }

@@ -39,6 +39,13 @@ bool one_dtype(const Call& call) {
     return true;
 }
 
+// fill_, whose value may have no axes, so that there is none for samples.
+bool fills_with_one(const Call& call) {
+    const auto& arguments = call.op().schema.arguments;
+    return call.op().is(kWritesInput) && !is_elementwise(call.op()) && arguments.size() > 1 &&
+           arguments[1].type == ArgType::Tensor && call.batched(1) && call.rank(1) == 0;
+}
+
 }  // namespace
 
 bool elementwise(const Call& call) {
@@ -46,6 +53,7 @@ bool elementwise(const Call& call) {
     const int rank = call.highest_rank();
     if (call.call.form == Form::InPlace && call.rank(0) < rank) return false;
     if (call.op().is(kWritesInput) && (call.op().writes || call.op().is(kAxesInPlace))) return false;
+    if (rank > 0 && fills_with_one(call)) return false;
     std::vector<Tensor> inputs = call.values;
     for (std::size_t i = 0; i < call.count(); ++i)
         if (call.batched(i)) inputs[i] = at_rank(inputs[i], rank);

@@ -24,15 +24,18 @@ kernels::View window(const Tensor& out, int axis, std::int64_t start, const Tens
 // Of shape [0]: an old way to say "nothing yet", which joins with any shape.
 bool is_nothing(const Layout& layout) { return layout.ndim == 1 && layout.numel == 0; }
 
+int constant_runs(Tensors parts, int axis, Dims& sizes);
+
 struct Cat {
     // Note [Where the parts of cat lie]
     // cat saves nothing, so that its backward can be run again. The gradient of a part needs to know where it lies, and
     // so the sizes of those before it: the ones that need a gradient tell by their edges, and for each run of others
     // between them `constant` has the size of the whole run. Where there are more runs than it can hold, parts are
-    // joined in groups first.
+    // joined in groups first. Forward mode and vmap call the operation again with these attributes on other tensors, of
+    // which others need a gradient, so they are counted anew for each node.
     struct Attrs {
         std::int64_t dim;
-        Dims constant;
+        mutable Dims constant;
     };
     static constexpr auto fields = std::tuple{&Attrs::dim, &Attrs::constant};
     static constexpr OpText text{.schema = "_cat(Tensor[] tensors, int dim, int[] constant)",
@@ -96,6 +99,12 @@ struct Cat {
             if (call.needs(i)) call.results[static_cast<std::size_t>(i)] = narrow(g, axis, start, length);
             start += length;
         }
+    }
+    // Nothing; but a node that is about to be made gets the sizes for its own parts.
+    static Saves saves(Tensors parts, std::uint64_t, const Attrs& attrs) {
+        attrs.constant = {};
+        need_few_runs("cat", constant_runs(parts, static_cast<int>(attrs.dim), attrs.constant));
+        return {};
     }
 };
 

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/autograd/leaf.h"
+#include "core/autograd/mode.h"
 #include "core/base/checked.h"
 #include "core/base/error.h"
 #include "core/kernels/memory/copy.h"
@@ -86,7 +88,7 @@ struct Block {
 struct BlockDiag {
     // The sizes of runs of blocks that need no gradient: Note [Where the parts of cat lie].
     struct Attrs {
-        Dims rows, columns;
+        mutable Dims rows, columns;
     };
     static constexpr auto fields = std::tuple{&Attrs::rows, &Attrs::columns};
     static constexpr OpText text{.schema = "_block_diag_parts(Tensor[] tensors, int[] rows, int[] columns)",
@@ -141,23 +143,32 @@ struct BlockDiag {
             column += block.columns;
         }
     }
+    // Fills in the sizes of at most kMaxDims runs, and counts all.
+    static int constant_runs(Tensors parts, const Attrs& attrs) {
+        int runs = 0;
+        bool in_run = false;
+        for (const Tensor& part : parts) {
+            const bool constant = !grad_enabled() || !part.requires_grad() || !gradient_edge(part);
+            if (constant && !in_run && ++runs <= kMaxDims) attrs.rows.push_back(0), attrs.columns.push_back(0);
+            if (constant && runs <= kMaxDims) {
+                const Block block(part.sizes());
+                attrs.rows[runs - 1] = clipped_sum(attrs.rows[runs - 1], block.rows);
+                attrs.columns[runs - 1] = clipped_sum(attrs.columns[runs - 1], block.columns);
+            }
+            in_run = constant;
+        }
+        return runs;
+    }
+    static Saves saves(Tensors parts, std::uint64_t, const Attrs& attrs) {
+        attrs.rows = attrs.columns = {};
+        need_few_runs("block_diag", constant_runs(parts, attrs));
+        return {};
+    }
 };
 
 Tensor block_diag(Tensors parts) {
     BlockDiag::Attrs attrs;
-    int runs = 0;
-    bool in_run = false;
-    for (const Tensor& part : parts) {
-        const bool constant = !part.requires_grad();
-        if (constant && !in_run && ++runs <= kMaxDims) attrs.rows.push_back(0), attrs.columns.push_back(0);
-        if (constant && runs <= kMaxDims) {
-            const Block block(part.sizes());
-            attrs.rows[runs - 1] = clipped_sum(attrs.rows[runs - 1], block.rows);
-            attrs.columns[runs - 1] = clipped_sum(attrs.columns[runs - 1], block.columns);
-        }
-        in_run = constant;
-    }
-    if (runs <= kMaxDims) {
+    if (BlockDiag::constant_runs(parts, attrs) <= kMaxDims) {
         Tensor out;
         apply(definition<BlockDiag>(), parts, &attrs, std::span<Tensor>(&out, 1));
         return out;

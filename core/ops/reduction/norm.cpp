@@ -79,19 +79,24 @@ struct NormBackward {
         const Tensor slope = masked_fill(mul(sign(x), pow(size, order - 1)), is_zero, 0.0);
         out = mul(slope, order > 1 ? div(g, pow(divisor, order - 1)) : mul(g, pow(divisor, 1 - order)));
     }
+    // factor * weight, where a weight of 0 counts for nothing, also if the factor is infinite. It is linear in the
+    // weight at 0, too: another mask would make its derivative there 0.
+    static Tensor weighted(const Tensor& factor, const Tensor& weight) {
+        const Tensor finite = compare(kEq, sub(factor, factor), 0.0);
+        const Tensor nothing = logical_and(compare(kEq, weight, 0.0), logical_not(finite));
+        return mul(masked_fill(factor, nothing, 0.0), weight);
+    }
     // By the elements: g (p - 1) norm^(1 - p) (|x|^(p - 2) v - s sum(s v) / norm^p) for s = sign(x) |x|^(p - 1) and an
     // incoming v. That is whole: the norm is no variable of its own. Elements that nobody asks for (v is 0) and norms
     // that nobody reads (g is 0) count for nothing, also where their derivatives are infinite.
     static Tensor by_elements(const Tensor& v, const Tensor& g, const Tensor& x, const Tensor& norm, double order,
                               const Dims& axes) {
-        const Tensor size = abs(x), unasked = compare(kEq, v, 0.0);
+        const Tensor size = abs(x);
         const Tensor slope = order == 2 ? Tensor(x) : mul(sign(x), pow(size, order - 1));
-        const Tensor bend = order == 2 ? Tensor(v) : masked_fill(mul(v, pow(size, order - 2)), unasked, 0.0);
-        const Tensor along = sum(masked_fill(mul(slope, v), unasked, 0.0), axes, true);
-        const Tensor rest =
-            sub(bend, masked_fill(mul(slope, div(along, pow(norm, order))), compare(kEq, along, 0.0), 0.0));
-        const Tensor scale = mul(mul(g, order - 1), pow(norm, 1 - order));
-        return masked_fill(mul(rest, scale), compare(kEq, g, 0.0), 0.0);
+        const Tensor bend = order == 2 ? Tensor(v) : weighted(pow(size, order - 2), v);
+        const Tensor along = sum(weighted(slope, v), axes, true);
+        const Tensor rest = sub(bend, weighted(div(slope, pow(norm, order)), along));
+        return weighted(mul(rest, mul(pow(norm, 1 - order), order - 1)), g);
     }
     static constexpr auto rules = std::tuple{
         [](const Tensor& v, In<0> g, In<1> x, In<2> norm, const Attrs& attrs) {
