@@ -154,3 +154,19 @@ def test_forward_mode_is_vectorized(torch):
     ):
         with pytest.raises(error, match=said):
             torch.autograd.functional.jacobian(lambda x: x, torch.ones(2), strategy="forward-mode", **options)
+
+
+@pytest.mark.parametrize("product", ["hvp", "vhp"])
+def test_products_where_weights_cancel(torch, product):
+    """The gradient is differentiated by weights, and equal ones of x and y cancel: norms are linear there, too."""
+
+    def distance(x, y):
+        return torch.dist(x, y) ** 3
+
+    x, y, v = torch.tensor([1.0, 2.0]), torch.tensor([0.0, 0.5]), torch.tensor([0.3, -0.2])
+    difference = x - y
+    size = difference.norm()
+    bend = 3 * (size * v + difference * (difference @ v) / size)  # of |d|³ along v
+    _, found = getattr(torch.autograd.functional, product)(distance, (x, y), (v, torch.zeros(2)))
+    torch.testing.assert_close(found[0], bend)
+    torch.testing.assert_close(found[1], -bend)

@@ -1,13 +1,8 @@
 """Random compositions of transforms: some by the commit, and in `.ci/full` more of a new seed."""
 
 import secrets
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path[:0] = [str(Path(__file__).resolve().parent)]
-
 import transforms
 
 import clew

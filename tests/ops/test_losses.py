@@ -184,3 +184,21 @@ def test_names_of_the_graph():
     assert loss.grad_fn.name() == "NllLossBackward0"
     assert loss.grad_fn.next_functions[0][0].name() == "LogSoftmaxBackward0"
     assert {slot.name for slot in loss.grad_fn.saved} == {"target", "total_weight"}
+
+
+def test_a_small_variance_has_the_gradient_of_itself():
+    """Also in forward mode, and at second order: `eps` is a bound of its value alone."""
+    loss = module.nn.functional.gaussian_nll_loss
+    mean, target = module.tensor([0.0, 0.0]), module.tensor([1.0, 1.0])
+
+    def f(var):
+        return loss(mean, target, var, eps=0.5, reduction="sum")
+
+    var = module.tensor([0.1, 2.0])
+    used = numpy.array([0.5, 2.0])
+    expected = 0.5 * (1 / used - 1 / used**2)
+    numpy.testing.assert_allclose(module.func.grad(f)(var).numpy(), expected, rtol=1e-5)
+    numpy.testing.assert_allclose(module.func.jacfwd(f)(var).numpy(), expected, rtol=1e-5)
+    bends = numpy.diag(-0.5 / used**2 + 1 / used**3)
+    for hessian in (module.func.hessian(f), module.func.jacrev(module.func.jacrev(f))):
+        numpy.testing.assert_allclose(hessian(var).numpy(), bends, rtol=1e-5)

@@ -296,3 +296,18 @@ def test_batches_run_at_once():
         return len(calls)
 
     assert count(2) == count(50)
+
+
+def test_a_number_of_each_sample_fills_it():
+    x, values = clew.zeros(3, 2), clew.tensor([1.0, 2.0, 3.0])
+    assert clew.vmap(lambda x, value: x.clone().fill_(value))(x, values).tolist() == [[1.0] * 2, [2.0] * 2, [3.0] * 2]
+    fill = lambda value: clew.zeros(2).fill_(value)  # noqa: E731
+    assert clew.func.jacfwd(fill)(clew.tensor(5.0)).tolist() == [1.0, 1.0]
+
+
+def test_blocks_along_a_diagonal():
+    x, y = clew.arange(8.0).reshape(2, 2, 2), clew.ones(2, 1)
+    expected = clew.stack([clew.block_diag(one, y) for one in x])
+    same(clew.vmap(lambda one: clew.block_diag(one, y))(x), expected)
+    blocks = lambda x: (clew.block_diag(x, y, x) ** 3).sum()  # noqa: E731
+    same(clew.func.hessian(blocks)(x[1]), clew.func.jacrev(clew.func.jacrev(blocks))(x[1]))
