@@ -35,7 +35,8 @@ Batching::Randomness randomness_from(std::string_view name) {
 
 nb::object given(const Tensor& tensor) { return nb::steal(wrap(tensor)); }
 
-// Whether the graph of the roots, or that of their tangents, ends in leaves besides these.
+// Whether the graph of the roots, or that of their tangents, ends in leaves besides these. Nobody asks for the gradient
+// of a leaf that is gone, as those of a transform that has ended.
 bool leads_elsewhere(const nb::list& roots, const nb::list& leaves) {
     std::unordered_set<const Node*> seen;
     std::vector<Node*> open;
@@ -52,7 +53,10 @@ bool leads_elsewhere(const nb::list& roots, const nb::list& leaves) {
     while (!open.empty()) {
         Node* const node = open.back();
         open.pop_back();
-        if (node->has(Node::kAccumulate)) return true;
+        if (node->has(Node::kAccumulate)) {
+            if (node->outputs()[0].tensor) return true;
+            continue;
+        }
         for (std::uint32_t i = 0; i < node->edge_count; ++i) visit(node->edge_nodes()[i]);
     }
     return false;

@@ -9,6 +9,7 @@
 #include "core/autograd/view.h"
 #include "core/ops/forward/dual_level.h"
 #include "core/ops/functions.h"
+#include "core/ops/views/geometry.h"
 #include "core/tensor/packing.h"
 
 namespace clew {
@@ -57,44 +58,21 @@ void write_part(Tangent& root, const Tensor& tensor, const Tensor& tangent) {
         root.layout->contiguous ? whole : as_strided(whole, root.layout->shape(), root.layout->strides(), laid.shift);
 }
 
-// How many axes, from the first on, repeat the rest in both: the samples of vmap, of which a value that they share has
-// no copies.
-int repeating_axes(const Layout& root, const Layout& part) {
-    int count = 0;
-    while (count < root.ndim && count < part.ndim && root.strides()[count] == 0 && part.strides()[count] == 0 &&
-           root.sizes()[count] == part.sizes()[count])
-        ++count;
-    return count;
-}
-
-Tensor read_part_of_each(const Tangent& root, const Layout& part, std::int64_t offset, int repeating) {
-    const Sizes sizes = root.layout->shape(), inner = root.layout->strides();
-    const Extent reach = extent(*root.layout);
-    const std::int64_t length = reach.high - reach.low + 1;
-    Dims all(sizes.first(repeating)), strides(sizes), part_strides(part.strides());
-    all.push_back(length);
-    std::int64_t step = length;
-    for (int axis = root.layout->ndim - 1; axis >= 0; --axis) {
-        strides[axis] = axis < repeating ? step : inner[axis];
-        if (axis >= repeating) continue;
-        part_strides[axis] = step;
-        step *= sizes[axis];
-    }
-    const Tensor memory = as_strided_scatter(zeros(all, root.value.dtype()), root.value, sizes, strides, -reach.low);
-    return as_strided(memory, part.shape(), part_strides, offset - reach.low);
-}
-
 Tensor read_part(const Tangent& root, const Tensor& tensor) {
     const auto [layout, offset] = geometry_in(tensor, root.offset, root.dtype);
     // What is read first under no_grad() is read again elsewhere.
     const ModeGuard recording(kNoGrad, !grad_enabled() && !root.value.requires_grad());
-    if (is_dense(*root.layout) && lie_alike(root.value.layout(), *root.layout))
-        return view_in(root.value, *layout, offset, tensor.dtype());
-    const int repeating = root.dtype == tensor.dtype() ? repeating_axes(*root.layout, *layout) : 0;
-    if (repeating) return read_part_of_each(root, *layout, offset, repeating);
-    const LaidOut laid = lay_out(root.value, *root.layout);
-    const std::int64_t scale = tensor.dtype() != root.dtype && is_complex(root.dtype) ? 2 : 1;
-    return view_in(laid.memory, *layout, offset + scale * laid.shift, tensor.dtype());
+    if (root.dtype != tensor.dtype()) {
+        const LaidOut laid = lay_out(root.value, *root.layout);
+        const std::int64_t scale = is_complex(root.dtype) ? 2 : 1;
+        return view_in(laid.memory, *layout, offset + scale * laid.shift, tensor.dtype());
+    }
+    const auto [whole, part, length] = in_one_block(*root.layout, *layout, offset);
+    if (length == root.value.numel() && lie_alike(root.value.layout(), *root.layout))
+        return as_strided(root.value, part.sizes, part.strides, part.offset - whole.offset);
+    const Tensor memory = as_strided_scatter(zeros(Dims{length}, root.value.dtype()), root.value, whole.sizes,
+                                             whole.strides, whole.offset);
+    return as_strided(memory, part.sizes, part.strides, part.offset);
 }
 
 // What its node saved of a result had no tangent then.

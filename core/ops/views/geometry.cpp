@@ -122,6 +122,23 @@ std::int64_t stepped_stride(std::int64_t stride, std::int64_t step) {
     return stepped > kFar || stepped < -kFar ? stride : stepped;
 }
 
+InOneBlock in_one_block(const Layout& whole, const Layout& part, std::int64_t offset) {
+    int repeating = 0;
+    while (repeating < std::min<int>(whole.ndim, part.ndim) && whole.strides()[repeating] == 0 &&
+           part.strides()[repeating] == 0 && whole.sizes()[repeating] == part.sizes()[repeating])
+        ++repeating;
+    const Extent own = extent(whole), other = extent(part);
+    const std::int64_t low = std::min(own.low, offset + other.low), high = std::max(own.high, offset + other.high);
+    InOneBlock block{{Dims(whole.shape()), Dims(whole.strides()), -low},
+                     {Dims(part.shape()), Dims(part.strides()), offset - low},
+                     high - low + 1};
+    for (int axis = repeating - 1; axis >= 0; --axis) {
+        block.whole.strides[axis] = block.part.strides[axis] = block.length;
+        block.length = clipped_product(block.length, whole.sizes()[axis]);
+    }
+    return block;
+}
+
 Tensor view_part(const Tensor& x, const Part& part) {
     return alias(x, Layout::make(part.sizes, part.strides), x->offset + part.offset);
 }

@@ -29,6 +29,15 @@ std::int64_t stepped_stride(std::int64_t stride, std::int64_t step);  // of ever
 // A diagonal of two axes, which becomes the last axis (views.cpp).
 Part diagonal_part(Sizes sizes, Sizes strides, std::int64_t offset, std::int64_t dim1, std::int64_t dim2);
 
+// A tensor and something that looks at its memory, `offset` elements from its start, as parts of one block: from the
+// first element that either of them has to the last. First axes along which both repeat the rest lie apart there: these
+// are the samples of vmap, of which a value that they share has no copies.
+struct InOneBlock {
+    Part whole, part;
+    std::int64_t length;
+};
+InOneBlock in_one_block(const Layout& whole, const Layout& part, std::int64_t offset);
+
 Tensor view_part(const Tensor& x, const Part& part);
 // Zeros of `sizes` with x at `part` of them (differentiable); the inverse of view_part on contiguous memory. Where the
 // part overlaps itself, values add up.

@@ -79,20 +79,15 @@ struct StridedPart {
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x, const Attrs& attrs) {
         // The gradient is laid out as x's memory was, then seen through x's own geometry.
-        const Extent reach = extent(x.layout);
-        const LayoutRef part = Layout::make(attrs.size, attrs.stride);
-        const std::int64_t low = std::min(reach.low, attrs.offset),
-                           high = std::max(reach.high, attrs.offset + extent(*part).high);
-        Part place = attrs.part();
-        place.offset -= low;
-        Tensor flat = embed(g, Dims{high - low + 1}, place);
+        const auto [whole, part, length] =
+            in_one_block(x.layout, *Layout::make(attrs.size, attrs.stride), attrs.offset);
+        Tensor flat = embed(g, Dims{length}, part);
         // Elements of x that share a place share its gradient.
-        const Part own{Dims(x.layout.shape()), Dims(x.layout.strides()), -low};
-        if (overlaps_itself(own)) {
-            const Tensor sharers = embed(ones(own.sizes, g.dtype()), Dims{high - low + 1}, own);
+        if (overlaps_itself(whole)) {
+            const Tensor sharers = embed(ones(whole.sizes, g.dtype()), Dims{length}, whole);
             flat = div(flat, maximum(sharers, full(Dims{}, 1, g.dtype())));
         }
-        return as_strided(flat, x.layout.shape(), x.layout.strides(), -low);
+        return as_strided(flat, whole.sizes, whole.strides, whole.offset);
     }};
 };
 

@@ -68,7 +68,8 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
                 f"{name}: tensors {place} and {place + 1} with shapes {list(left.shape)} and {list(right.shape)} "
                 "cannot be multiplied"
             )
-    result = _chained(matrices, _cheapest_cuts([matrices[0].shape[0], *(one.shape[1] for one in matrices)]))
+    cuts = _cheapest_cuts([matrices[0].shape[0], *(one.shape[1] for one in matrices)])
+    result = _chained(matrices, cuts, 0, len(matrices) - 1)
     if tensors[0].dim() == 1:
         result = result.squeeze(0)
     if tensors[-1].dim() == 1:
@@ -89,11 +90,12 @@ def _cheapest_cuts(sizes: list[int]) -> dict[tuple[int, int], int]:
     return cuts
 
 
-def _chained(matrices: list[Tensor], cuts: dict[tuple[int, int], int]) -> Tensor:
-    def product(i: int, j: int) -> Tensor:
-        return matrices[i] if i == j else product(i, cuts[i, j]) @ product(cuts[i, j] + 1, j)
-
-    return product(0, len(matrices) - 1)
+def _chained(matrices: list[Tensor], cuts: dict[tuple[int, int], int], i: int, j: int) -> Tensor:
+    """The product of the matrices from i to j."""
+    if i == j:
+        return matrices[i]
+    cut = cuts[i, j]
+    return _chained(matrices, cuts, i, cut) @ _chained(matrices, cuts, cut + 1, j)
 
 
 @domain("x=real(a, b), y=real(a, b); x=real(c, a, b), y=real(a, 1), dim=1")

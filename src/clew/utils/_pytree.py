@@ -153,14 +153,13 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
         raise ValueError(
             f"tree_unflatten: expected {treespec.num_leaves} leaves for the structure {treespec}, got {len(given)}"
         )
-    rest = iter(given)
+    return _built(treespec, iter(given))
 
-    def built(spec: TreeSpec) -> Any:
-        if spec.type is None:
-            return next(rest)
-        return NODES[spec.type][1]([built(child) for child in spec.children_specs], spec.context)
 
-    return built(treespec)
+def _built(spec: TreeSpec, leaves: Iterator[Any]) -> Any:
+    if spec.type is None:
+        return next(leaves)
+    return NODES[spec.type][1]([_built(child, leaves) for child in spec.children_specs], spec.context)
 
 
 def tree_iter(tree: PyTree, is_leaf: IsLeaf = None) -> Iterator[Any]:

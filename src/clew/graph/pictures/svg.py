@@ -92,13 +92,17 @@ def framed(picture: Picture) -> tuple[Frame, list[Box], list[tuple[Item, Item]]]
     module = _modules(groups, [columns.text.values[label] for label in groups.label])
 
     def item_of(group: int) -> Item:
-        if group not in items:
-            outer = item_of(groups.parent[group])
-            kind, label = KINDS[groups.kind[group]], columns.text.values[groups.label[group]]
-            items[group] = outer if isinstance(outer, Box) else _group_item(kind, label, group in unfolded)
+        path = []  # no recursion: a function that refers to itself is freed by the garbage collector only
+        while group not in items:
+            path.append(group)
+            group = groups.parent[group]
+        for inner in reversed(path):
+            outer = items[groups.parent[inner]]
+            kind, label = KINDS[groups.kind[inner]], columns.text.values[groups.label[inner]]
+            items[inner] = outer if isinstance(outer, Box) else _group_item(kind, label, inner in unfolded)
             if isinstance(outer, Frame):
-                outer.items.append(items[group])
-        return items[group]
+                outer.items.append(items[inner])
+        return items[path[0] if path else group]
 
     box_of: list[Box] = []
     for number, row in enumerate(picture.rows()):

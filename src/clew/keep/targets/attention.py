@@ -60,10 +60,10 @@ def _attention_backward(k: Builder, step: Call) -> None:
 
     scale: float = step.attributes["scale"]
 
-    def slope(share: Expr, slope: Expr, along: Expr) -> Expr:
+    def scaled(share: Expr, slope: Expr, along: Expr) -> Expr:
         return share * (slope - along) * scale
 
-    k.assign(slopes, slope, shares, slopes, along)
+    k.assign(slopes, scaled, shares, slopes, along)
     if of_query is not None:
         multiply(k, of_query, slopes, key)
     if of_key is not None:

@@ -149,18 +149,18 @@ class Builder:
 def _of_used(value: Expr, operands: tuple[Operand, ...]) -> tuple[Expr, tuple[Operand, ...]]:
     """Without the operands that the value does not read."""
     used: list[int] = []
-    made: dict[int, Expr] = {}
-
-    def renumbered(expr: Expr) -> Expr:
-        if id(expr) not in made:
-            if expr.op == "operand" and expr.value not in used:
-                used.append(expr.value)
-            place = used.index(expr.value) if expr.op == "operand" else expr.value
-            made[id(expr)] = replace(expr, args=tuple(map(renumbered, expr.args)), value=place)
-        return made[id(expr)]
-
-    value = renumbered(value)
+    value = _renumbered(value, used, {})
     return value, tuple(operands[i] for i in used)
+
+
+def _renumbered(expr: Expr, used: list[int], made: dict[int, Expr]) -> Expr:
+    if id(expr) not in made:
+        if expr.op == "operand" and expr.value not in used:
+            used.append(expr.value)
+        place = used.index(expr.value) if expr.op == "operand" else expr.value
+        args = tuple(_renumbered(one, used, made) for one in expr.args)
+        made[id(expr)] = replace(expr, args=args, value=place)
+    return made[id(expr)]
 
 
 def spread_over(operand: Operand, shape: tuple[int, ...]) -> Operand:
