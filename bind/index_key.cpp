@@ -83,8 +83,7 @@ Part part_of_tensor(PyObject* object, Tensor tensor) {
     const bool of_each_sample = is_batched(tensor) && !is_mask(tensor);
     if (tensor.ndim() != 0 || is_inexact(tensor.dtype()) || of_each_sample)
         return {.kind = Part::Indices, .object = object, .tensor = std::move(tensor)};
-    escape(tensor, Read::Index);
-    const std::int64_t number = read_integer(tensor);
+    const std::int64_t number = read_integer(escape(tensor, Read::Index));
     if (is_mask(tensor)) return {.kind = Part::Truth, .object = object, .truth = number != 0};
     return {.kind = Part::Integer, .object = object, .integer = Handle::steal(checked(PyLong_FromLongLong(number)))};
 }

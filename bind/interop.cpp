@@ -224,9 +224,9 @@ PyObject* item(const Tensor& tensor) {
     if (tensor.numel() != 1)
         fail(ErrorKind::Runtime, "item: a Tensor with %lld elements cannot be converted to Scalar",
              static_cast<long long>(tensor.numel()));
-    escape(tensor, Read::Item);
-    PyObject* number = checked(number_at(tensor.data(), tensor.dtype()));
-    note_number(tensor, "item", number);
+    const Tensor read = escape(tensor, Read::Item);
+    PyObject* number = checked(number_at(read.data(), read.dtype()));
+    note_number(read, "item", number);
     return number;
 }
 
@@ -249,8 +249,7 @@ PyObject* list_of(const Tensor& tensor) { return nested_list(tensor, 0, tensor.d
 
 PyObject* tensor_tolist(PyObject* self, PyObject*) {
     return guarded([&] {
-        const Tensor tensor(reinterpret_cast<TensorObject*>(self));
-        escape(tensor, Read::ToList);
+        const Tensor tensor = escape(Tensor(reinterpret_cast<TensorObject*>(self)), Read::ToList);
         PyObject* list = list_of(tensor);
         PyObject* first = list;  // one is enough to recognise the list by
         while (PyList_Check(first) && PyList_GET_SIZE(first)) first = PyList_GET_ITEM(first, 0);
@@ -268,8 +267,8 @@ PyObject* tensor_numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
         if (tensor.requires_grad() && !mode(kNoGrad) && !force)
             fail(ErrorKind::Runtime,
                  "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
-        escape(tensor, Read::Numpy);
-        const Handle shown = tensor.requires_grad() ? Handle::steal(wrap(detach(tensor))) : Handle::borrow(self);
+        const Tensor read = escape(tensor, Read::Numpy);
+        const Handle shown = Handle::steal(wrap(read.requires_grad() ? detach(read) : read));
         const Handle view = Handle::steal(checked(PyMemoryView_FromObject(static_cast<PyObject*>(shown.get()))));
         const Handle numpy = Handle::steal(checked(PyImport_ImportModule("numpy")));
         return checked(PyObject_CallMethod(static_cast<PyObject*>(numpy.get()), "asarray", "O",

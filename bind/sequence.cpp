@@ -129,8 +129,7 @@ private:
             for (int i = 0; i < tensor.ndim(); ++i) enter(tensor.size(i), depth + i);
             number(depth + tensor.ndim());
         }
-        escape(tensor, Read::Other, "tensor");
-        const Tensor dense = copy_as(tensor, tensor.dtype());
+        const Tensor dense = copy_as(escape(tensor, Read::Other, "tensor"), tensor.dtype());
         add_all(dense.data(), dense.dtype(), dense.numel(), Values::RealTensor);
     }
 

@@ -39,7 +39,7 @@ int get_buffer(PyObject* self, Py_buffer* buffer, int flags) {
         PyErr_SetString(PyExc_BufferError, "buffer: the tensor repeats its memory more often than a buffer can count");
         return -1;
     }
-    if (!guarded([&] { return escape(Tensor(tensor), Read::Buffer), true; })) return -1;
+    if (!guarded([&] { return static_cast<void>(escape(Tensor(tensor), Read::Buffer)), true; })) return -1;
     auto* exported = new Export{tensor->storage, {}};
     Py_ssize_t* geometry = exported->geometry;
     const auto size = static_cast<Py_ssize_t>(item_size(tensor->dtype));

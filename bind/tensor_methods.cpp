@@ -120,8 +120,7 @@ PyObject* offset_method(PyObject* self, PyObject*) {
 PyObject* data_ptr_method(PyObject* self, PyObject*) {
     return guarded([&] {
         if (is_meta(tensor_of(self))) return PyLong_FromLong(0);
-        escape(tensor_of(self), Read::DataPtr);
-        return PyLong_FromVoidPtr(tensor_of(self).data());
+        return PyLong_FromVoidPtr(escape(tensor_of(self), Read::DataPtr).data());
     });
 }
 PyObject* element_size_method(PyObject* self, PyObject*) { return PyLong_FromSize_t(item_size(self_of(self)->dtype)); }

@@ -127,8 +127,7 @@ int bool_slot(PyObject* object) {
             if (self.numel() != 1)
                 fail(ErrorKind::Runtime, "bool: Boolean value of Tensor with %s is ambiguous; use .any() or .all()",
                      self.numel() == 0 ? "no values" : "more than one value");
-            escape(self, Read::Bool);
-            return read_complex(self) != Complex<double>(0) ? 1 : 0;
+            return read_complex(escape(self, Read::Bool)) != Complex<double>(0) ? 1 : 0;
         },
         -1);
 }
@@ -147,10 +146,10 @@ PyObject* float_slot(PyObject* object) {
         if (self.numel() != 1)
             fail(ErrorKind::Runtime, "float: a Tensor with %lld elements cannot be converted to Scalar",
                  static_cast<long long>(self.numel()));
-        escape(self, Read::Float);
-        check_is_real(self, "float");
-        PyObject* number = PyFloat_FromDouble(read_number(self));
-        note_number(self, "float", number);
+        const Tensor read = escape(self, Read::Float);
+        check_is_real(read, "float");
+        PyObject* number = PyFloat_FromDouble(read_number(read));
+        note_number(read, "float", number);
         return number;
     });
 }
@@ -160,10 +159,10 @@ PyObject* int_slot(PyObject* object) {
         if (self.numel() != 1)
             fail(ErrorKind::Runtime, "int: a Tensor with %lld elements cannot be converted to Scalar",
                  static_cast<long long>(self.numel()));
-        escape(self, Read::Int);
-        check_is_real(self, "int");
-        if (is_floating(self.dtype())) return PyLong_FromDouble(read_number(self));
-        return PyLong_FromLongLong(read_integer(self));
+        const Tensor read = escape(self, Read::Int);
+        check_is_real(read, "int");
+        if (is_floating(read.dtype())) return PyLong_FromDouble(read_number(read));
+        return PyLong_FromLongLong(read_integer(read));
     });
 }
 PyObject* index_slot(PyObject* object) {
@@ -171,8 +170,7 @@ PyObject* index_slot(PyObject* object) {
         const Tensor self(self_of(object));
         if (self.numel() != 1 || is_inexact(self.dtype()))
             fail(ErrorKind::Type, "index: only integer tensors of a single element can be converted to an index");
-        escape(self, Read::Index);
-        return PyLong_FromLongLong(read_integer(self));
+        return PyLong_FromLongLong(read_integer(escape(self, Read::Index)));
     });
 }
 

@@ -41,11 +41,13 @@ void rebind(const Tensor& tensor, const Tensor& source);
 void rebind_resized(const Tensor& destination, const Tensor& result, const char* name);
 // x.grad = gradient; the gradient may be null.
 void rebind_grad(const Tensor& tensor, const Tensor& gradient);
-// A read of values into Python, or by `name` (static text) to decide something.
-void escape_to_interpreters(const Tensor& tensor, Read how, const char* name);
-inline void escape(const Tensor& tensor, Read how, const char* name = nullptr) {
+// A read of values into Python, or by `name` (static text) to decide something. Gives the tensor whose memory is to be
+// read: another one than `tensor` where that stands for samples that are all alike.
+Tensor escape_to_interpreters(const Tensor& tensor, Read how, const char* name);
+[[nodiscard]] inline Tensor escape(const Tensor& tensor, Read how, const char* name = nullptr) {
     if (mode(kInterpreted) || !has_memory(tensor)) [[unlikely]]
-        escape_to_interpreters(tensor, how, name);
+        return escape_to_interpreters(tensor, how, name);
+    return tensor;
 }
 
 // In no registry: of Form::Accumulate, of Form::Read, x.data = and x.grad =, a tensor made of what is no tensor.

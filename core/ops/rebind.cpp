@@ -82,13 +82,19 @@ Read read_of_name(const char* name) {
     return Read::Other;
 }
 
-void escape_to_interpreters(const Tensor& tensor, Read how, const char* name) {
+Tensor escape_to_interpreters(const Tensor& tensor, Read how, const char* name) {
     if (name == nullptr) name = name_of(how);
     if (is_meta(tensor)) fail_without_values(how, name);
-    if (!mode(kInterpreted)) return is_batched(tensor) ? fail_outside_vmap(name) : void();
+    if (!mode(kInterpreted)) {
+        if (is_batched(tensor)) fail_outside_vmap(name);
+        return tensor;
+    }
     const CallDetails details{.name = name, .read = how};
+    Tensor read = tensor;
     OpCall call{read_op, Tensors(&tensor, 1), nullptr, {}, Form::Read, &details};
+    if (is_batched(tensor)) call.outputs = std::span<Tensor>(&read, 1);  // for a sample
     dispatch(call);
+    return read;
 }
 
 }  // namespace clew

@@ -9,30 +9,41 @@ LayoutRef layout_of_sample(const Tensor& value) {
     return Layout::make(value.sizes().subspan(1), value.strides().subspan(1));
 }
 
-StorageRef storage_for(const Tensor& value, const Layout& layout, std::int64_t batch) {
+StorageRef storage_for(const Tensor& value, const Layout& layout, std::int64_t batch, bool alike) {
     const std::int64_t bytes =
         layout.numel ? (extent(layout).high + 1) * static_cast<std::int64_t>(item_size(value.dtype())) : 0;
     return Storage::unbacked_for(
-        bytes, [](void* context) { delete static_cast<Batched*>(context); }, new Batched{batch, value});
+        bytes, [](void* context) { delete static_cast<Batched*>(context); }, new Batched{batch, value, alike});
 }
 
-void point_to(const Tensor& tensor, const Tensor& value, std::int64_t batch) {
+void point_to(const Tensor& tensor, const Tensor& value, std::int64_t batch, bool alike) {
     tensor->layout = layout_of_sample(value);
-    tensor->storage = storage_for(value, *tensor->layout, batch);
+    tensor->storage = storage_for(value, *tensor->layout, batch, alike);
     tensor->dtype = value.dtype();
     tensor->set(TensorObject::kRequiresGrad, value.requires_grad());
 }
 
 }  // namespace
 
-Tensor make_batched(const Tensor& value, std::int64_t batch) {
+Tensor make_batched(const Tensor& value, std::int64_t batch, bool alike) {
     if (value.ndim() == 0) fail(ErrorKind::Runtime, "vmap: expected a value with an axis for the batch");
     Tensor made = Tensor::steal(new_tensor_object());
-    point_to(made, value, batch);
+    point_to(made, value, batch, alike);
     return made;
 }
 
-void set_batched(const Tensor& tensor, const Tensor& value) { point_to(tensor, value, batched(tensor).batch); }
+void carry_alike(const Tensor& from, const Tensor& to) {
+    Tensor source = from;
+    for (Tensor at = to; is_batched(at); at = batched(at).value) {
+        const bool has_axis = is_batched_by(source, batched(at).batch);
+        set_alike(at, !has_axis || batched(source).alike);
+        if (has_axis) source = batched(source).value;
+    }
+}
+
+void set_batched(const Tensor& tensor, const Tensor& value) {
+    point_to(tensor, value, batched(tensor).batch, batched(tensor).alike);
+}
 
 void fail_outside_vmap(const char* what) {
     fail(ErrorKind::Runtime,

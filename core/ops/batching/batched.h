@@ -12,20 +12,32 @@
 
 namespace clew {
 
+//
+// Note [Samples that are alike]
+// jacfwd is a vmap over directions at one point. The point is expanded to the batch, since tangents belong to values,
+// but nothing that is computed from it alone differs from sample to sample. This is followed from call to call, so that
+// such a value may be read (`if x.sum() > 0`) and decide how large a result is (`x[x > 0]`).
 struct Batched {
     std::int64_t batch;  // which vmap: those that began later have larger numbers
     Tensor value;        // axis 0 is the batch
+    bool alike;          // all samples are the same, by what they were made from
 };
 
 inline const Batched& batched(const Tensor& tensor) {
     return *static_cast<const Batched*>(tensor->storage->foreign_context);
 }
+inline void set_alike(const Tensor& tensor, bool alike) {
+    static_cast<Batched*>(tensor->storage->foreign_context)->alike = alike;
+}
 inline bool is_batched_by(const Tensor& tensor, std::int64_t batch) {
     return tensor && is_batched(tensor) && batched(tensor).batch == batch;
 }
 
-Tensor make_batched(const Tensor& value, std::int64_t batch);
+Tensor make_batched(const Tensor& value, std::int64_t batch, bool alike = false);
 // `tensor`, which is batched, stands for another value from now on.
+// `to`, a value for the same function that stands for samples, is alike for those of which `from` has no axis or is
+// alike.
+void carry_alike(const Tensor& from, const Tensor& to);
 void set_batched(const Tensor& tensor, const Tensor& value);
 
 [[noreturn]] void fail_outside_vmap(const char* what);

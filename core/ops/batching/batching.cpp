@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/ops/batching/rules.h"
+#include "core/ops/functions.h"
 
 namespace clew {
 namespace {
@@ -68,8 +69,21 @@ bool depends_on_values(const batching::Call& call) {
     return false;
 }
 
+// The one sample that all others are like, for whoever reads its values.
+void read_sample(OpCall& call) {
+    const Read how = call.details->read;
+    const bool has_reader = how != Read::Buffer && how != Read::DataPtr && how != Read::Other && !call.outputs.empty();
+    if (!batched(call.inputs[0]).alike || !has_reader) fail_read(call);
+    const Tensor sample = select(batched(call.inputs[0]).value, 0, 0);
+    call.outputs[0] = sample;
+    OpCall inner{call.op, Tensors(&sample, 1), nullptr, {}, Form::Read, call.details};
+    if (is_batched(sample)) inner.outputs = call.outputs;
+    dispatch(inner);
+}
+
 void run_batched(const batching::Call& call) {
     using namespace batching;
+    if (depends_on_values(call) && call.alike()) return by_loop(call);
     if (depends_on_values(call))
         fail(ErrorKind::Runtime,
              "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over %s, "
@@ -94,7 +108,7 @@ void Batching::handle(OpCall& call) {
     if (!seen.any()) return dispatch(call);
     switch (call.form) {
         case Form::Read:
-            fail_read(call);
+            return read_sample(call);
         case Form::Rebind:
             fail(ErrorKind::NotImplemented, "vmap: %s of a tensor that stands for a batch can't be set; use copy_()",
                  call.name());
@@ -103,7 +117,17 @@ void Batching::handle(OpCall& call) {
         default:
             check_written(call, batch);
             call.op.is(kAxesInPlace) ? change_axes(call) : run_batched(seen);
+            note_alike(call, seen.alike());
     }
+}
+
+void Batching::note_alike(const OpCall& call, bool alike) const {
+    for (const Tensor& output : call.outputs)
+        if (is_batched_by(output, batch)) set_alike(output, alike);
+    if (alike) return;
+    for_each_written(call, [&](const Tensor& written) {
+        if (is_batched_by(written, batch)) set_alike(written, false);
+    });
 }
 
 // The tensor stands for what the operation would give as a view.

@@ -12,7 +12,7 @@
 //     loop            for each sample the operation itself, and the results are stacked: right for all
 //
 // Composites and calls with out= are batched call by call. Operations whose results have sizes that depend on values
-// are refused, reads of values, too. What is drawn is said by `randomness`.
+// are refused, reads of values, too, unless the samples are alike. What is drawn is said by `randomness`.
 #pragma once
 #include <string>
 
@@ -34,6 +34,7 @@ public:
 
 private:
     void change_axes(const OpCall& call);
+    void note_alike(const OpCall& call, bool alike) const;
 };
 
 // Begins a batch on this thread; gives its number. The last that began ends first.

@@ -17,6 +17,12 @@ Call::Call(OpCall& call, const Batching& by) : call(call), by(by) {
 
 bool Call::any() const { return std::ranges::find(is_batched, true) != is_batched.end(); }
 
+bool Call::alike() const {
+    return std::ranges::all_of(call.inputs, [&](const Tensor& input) {
+        return !is_batched_by(input, by.batch) || clew::batched(input).alike;
+    });
+}
+
 int Call::highest_rank() const {
     int highest = 0;
     for (std::size_t i = 0; i < count(); ++i)

@@ -19,6 +19,7 @@ struct Call {
     bool has(std::size_t i) const { return i < values.size() && values[i]; }
     bool batched(std::size_t i) const { return i < is_batched.size() && is_batched[i]; }
     bool any() const;
+    bool alike() const;  // all inputs that are batched: Note [Samples that are alike]
     int rank(std::size_t i) const { return call.inputs[i].ndim(); }  // of a sample
     int highest_rank() const;
     // The value, or as many references to the tensor as there are samples.

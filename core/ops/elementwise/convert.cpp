@@ -135,7 +135,7 @@ Tensor cast(const Tensor& x, DType dtype) {
 }
 
 Tensor detach(const Tensor& x) {
-    if (is_batched(x)) return make_batched(detach(batched(x).value), batched(x).batch);
+    if (is_batched(x)) return make_batched(detach(batched(x).value), batched(x).batch, batched(x).alike);
     Tensor result = alias(x, x->layout, x->offset);
     share_version(result, x);
     result->set(TensorObject::kInference, x->has(TensorObject::kInference));

@@ -28,26 +28,32 @@ DualLevels& levels() {
 
 // A tensor that may stand for samples, as its value.
 struct Unwrapped {
+    struct Batch {
+        std::int64_t number;
+        bool alike;  // Note [Samples that are alike]
+    };
     Tensor value;
-    std::vector<std::int64_t> batches;  // from the outermost, one for each leading axis
+    std::vector<Batch> batches;  // from the outermost, one for each leading axis
 
     explicit Unwrapped(const Tensor& tensor) : value(tensor) {
         while (is_batched(value)) {
-            batches.insert(batches.begin(), batched(value).batch);
+            batches.insert(batches.begin(), {batched(value).batch, batched(value).alike});
             value = batched(value).value;
         }
     }
-    Tensor wrapped(Tensor other) const {
-        for (const std::int64_t batch : batches) other = make_batched(other, batch);
+    // Another value in the same batches: the same for all samples where this one is, or none.
+    Tensor wrapped(Tensor other, bool as_alike) const {
+        for (const auto& [number, alike] : batches) other = make_batched(other, number, alike && as_alike);
         return other;
     }
     // An axis for each batch that only the other one has.
     void align(const Unwrapped& other) {
         for (std::size_t i = 0; i < other.batches.size(); ++i) {
-            const auto place = std::ranges::lower_bound(batches, other.batches[i]);
-            if (place != batches.end() && *place == other.batches[i]) continue;
+            const std::int64_t number = other.batches[i].number;
+            const auto place = std::ranges::lower_bound(batches, number, {}, &Batch::number);
+            if (place != batches.end() && place->number == number) continue;
             const auto axis = static_cast<int>(place - batches.begin());
-            batches.insert(place, other.batches[i]);
+            batches.insert(place, {number, true});
             Dims sizes(value.sizes());
             sizes.insert(axis, other.value.size(static_cast<int>(i)));
             value = expand_view(unsqueeze(value, axis), sizes);
@@ -116,7 +122,7 @@ Tensor make_dual(DualLevel& level, const Tensor& primal, const Tensor& tangent) 
     along.align(value);
     const Tensor dual = view_alias(value.value);
     level.give_tangent(dual, along.value);
-    return value.wrapped(dual);
+    return value.wrapped(dual, true);
 }
 
 Tensor primal_of(DualLevel& level, const Tensor& dual) {
@@ -126,14 +132,14 @@ Tensor primal_of(DualLevel& level, const Tensor& dual) {
         bool before = std::exchange(level.suspended, true);
         ~Suspended() { level.suspended = before; }
     } suspended{level};
-    return value.wrapped(view_alias(value.value));
+    return value.wrapped(view_alias(value.value), true);
 }
 
 Tensor tangent_of(DualLevel& level, const Tensor& dual) {
     const Unwrapped value(dual);
     Tensor tangent = level.tangent_of(value.value);
     if (!tangent && level.knows(value.value)) tangent = zeros_like(value.value);
-    return tangent ? value.wrapped(std::move(tangent)) : tangent;
+    return tangent ? value.wrapped(std::move(tangent), false) : tangent;
 }
 
 void give_tangent(DualLevel& level, const Tensor& output, const Tensor& tangent, Tensors inputs) {

@@ -115,9 +115,8 @@ Tensor not_zero(const Tensor& x) {
 bool has_zero(const Tensor& x) {
     if (is_meta(x)) return false;  // either way has the same shape
     need_values("no_zeros");
-    const Tensor none = all_nonzero(x);
-    escape(none, Read::Bool, "no_zeros");  // of that alone: who replays it may have other values in x
-    return !*none.data_as<bool>();
+    // Of that alone: who replays it may have other values in x.
+    return !*escape(all_nonzero(x), Read::Bool, "no_zeros").data_as<bool>();
 }
 
 // A kernel of its own, so that it can be captured with its number.

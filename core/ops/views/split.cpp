@@ -158,7 +158,7 @@ struct SplitLong {
         const Tensor &x = inputs[0], &sizes = inputs[1];
         need_fit("split", is_packed(sizes, DType::Int64, sizes.numel()));
         need_values("split_sizes");
-        escape(sizes, Read::Other, "split");
+        static_cast<void>(escape(sizes, Read::Other, "split"));
         const std::int64_t size = x.size(split_axis(x, attrs.dim, "split_with_sizes"));
         std::int64_t sum = 0;
         for (std::int64_t i = 0; i < sizes.numel(); ++i) {

@@ -90,7 +90,7 @@ struct TensorSplitByTensor {
                  "tensor_split: expected an int64 tensor with at most 1 dimension, got %s with shape %s",
                  dtype_name(where.dtype()), shape_text(where.sizes()).c_str());
         need_values("tensor_indices_or_sections");
-        escape(where, Read::Other, "tensor_split");
+        static_cast<void>(escape(where, Read::Other, "tensor_split"));
         if (where.ndim() == 1) return static_cast<std::size_t>(where.numel()) + 1;
         return TensorSplit::outputs(inputs, {read_integer(where), attrs.dim});
     }

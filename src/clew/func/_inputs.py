@@ -28,6 +28,7 @@ class Inputs:
                 raise ValueError(
                     f"{name}: Expected all inputs to be Tensors, got {type(one).__name__}; leave others out by argnums"
                 )
+        self.given = given
         below = [self.batches.below(one) for one in given]
         self.records = clew.is_grad_enabled()
         self.have_history = self.records and any(one.requires_grad for one in below)
@@ -38,7 +39,10 @@ class Inputs:
             ]
 
     def samples(self) -> list[Tensor]:
-        return [self.batches.above(leaf) for leaf in self.leaves]
+        samples = [self.batches.above(leaf) for leaf in self.leaves]
+        for given, sample in zip(self.given, samples, strict=True):
+            _core.carry_alike(given, sample)
+        return samples
 
     def tree(self) -> Any:
         return tree_unflatten(self.samples(), self.spec)

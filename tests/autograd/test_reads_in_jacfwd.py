@@ -1,0 +1,100 @@
+"""jacfwd and hessian of a function that reads values of its point, which is the same for all directions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+import torch as pytorch
+
+import clew as torch
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:`torch.jit:DeprecationWarning", "ignore:There is a performance drop", "ignore:Converting a tensor"
+)
+
+FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "bool": lambda m, x: (x**2).sum() if (x > 0).any() else x.prod(),
+    "item": lambda m, x: (x * x.max().item()).sum() ** 2,
+    "float": lambda m, x: (x * float(x[0])).prod(),
+    "int": lambda m, x: (x ** int(x.abs().max())).sum(),
+    "tolist": lambda m, x: (x * m.tensor(x.tolist())).prod(),
+    "index": lambda m, x: x[x.argmax()] ** 2,
+    "mask": lambda m, x: x[x > 0].sum() ** 2,
+    "masked_select": lambda m, x: x.masked_select(x > 0).prod(),
+    "nonzero": lambda m, x: (x.nonzero().sum() * x).prod(),
+    "written": lambda m, x: x.clone().mul_(x).cumsum(0).sum() if x.clone().abs_().sum() > 1 else x.sum(),
+    "checked arguments": lambda m, x: m.distributions.Normal(x, x.exp()).log_prob(x * 2).sum(),
+    "a checked loss": lambda m, x: m.nn.functional.gaussian_nll_loss(x, x * 2, x * x),
+}
+WAYS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "jacfwd": lambda m, f, x: m.func.jacfwd(f)(x),
+    "hessian": lambda m, f, x: m.func.hessian(f)(x),
+    "jacfwd(jacfwd)": lambda m, f, x: m.func.jacfwd(m.func.jacfwd(f))(x),
+    "jacrev(jacfwd)": lambda m, f, x: m.func.jacrev(m.func.jacfwd(f))(x),
+    "vmap(jvp)": lambda m, f, x: m.vmap(lambda v: m.func.jvp(f, (x,), (v,))[1])(m.eye(3, dtype=x.dtype)),
+    "vmap(jvp(grad))": lambda m, f, x: m.vmap(lambda v: m.func.jvp(m.func.grad(f), (x,), (v,))[1])(
+        m.eye(3, dtype=x.dtype)
+    ),
+    "functional.jacobian": lambda m, f, x: m.autograd.functional.jacobian(
+        f, x, vectorize=True, strategy="forward-mode"
+    ),
+}
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("way", WAYS)
+def test_as_pytorch(function: str, way: str) -> None:
+    def derivative(module: Any, way: str) -> Any:
+        x = module.tensor([1.0, 2.0, -3.0], dtype=module.float64)
+        return WAYS[way](module, lambda x: FUNCTIONS[function](module, x), x).tolist()
+
+    # PyTorch can't read values where a gradient is the outer derivative: there the Hessian is the same.
+    expected = derivative(pytorch, "hessian" if way == "jacrev(jacfwd)" else way)
+    numpy.testing.assert_allclose(derivative(torch, way), expected, rtol=1e-12, atol=1e-12)
+
+
+def choose(x: Any) -> Any:
+    return x * 2 if x.sum() > 0 else -x
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: torch.vmap(choose)(torch.ones(2, 3)),
+        lambda: torch.func.jacfwd(torch.vmap(choose))(torch.ones(2, 3)),
+        lambda: torch.vmap(torch.func.jacfwd(choose))(torch.ones(2, 3)),
+        lambda: torch.func.jacfwd(lambda x: choose(x + torch.rand(())), randomness="different")(torch.ones(3)),
+        lambda: torch.func.jacrev(lambda x: torch.vmap(choose)(x))(torch.ones(2, 3)),
+    ],
+)
+def test_samples_that_may_differ_are_not_read(call: Callable[[], Any]) -> None:
+    with pytest.raises(RuntimeError, match="data-dependent control flow"):
+        call()
+
+
+def test_a_tangent_is_not_read() -> None:
+    forward_ad = torch.autograd.forward_ad
+
+    def sign_of_tangent(v: Any) -> Any:
+        with forward_ad.dual_level():
+            tangent = forward_ad.unpack_dual(forward_ad.make_dual(torch.ones(3), v) * 2).tangent
+            return tangent if tangent.sum() > 0 else -tangent
+
+    with pytest.raises(RuntimeError, match="data-dependent control flow"):
+        torch.vmap(sign_of_tangent)(torch.eye(3))
+
+
+def test_a_write_of_what_differs_ends_it() -> None:
+    def written(v: Any) -> Any:
+        def f(x: Any) -> Any:
+            y = x.clone()
+            y.copy_(v)
+            return y * x if y.sum() > 0 else x
+
+        return torch.func.jvp(f, (torch.ones(3),), (v,))[1]
+
+    with pytest.raises(RuntimeError):
+        torch.vmap(written)(torch.eye(3))
