@@ -339,7 +339,13 @@ def _differ(found: Any, wanted: Sequence[numpy.ndarray], scale: float) -> str:
 
 
 # What may be refused: a derivative that is not there says so; vmap refuses shapes that depend on values, and draws.
-REFUSED = ("not implemented", "randomness", "dynamic shape", "is not possible because there exists a Tensor")
+REFUSED = (
+    "not implemented",
+    "randomness",
+    "dynamic shape",
+    "data-dependent control flow",
+    "is not possible because there exists a Tensor",
+)
 
 
 def directions(values: Sequence[numpy.ndarray], seed: int = 1) -> list[numpy.ndarray]:

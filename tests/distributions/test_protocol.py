@@ -251,3 +251,17 @@ def test_own_generators_draw_the_same():
         own = clew.Generator().manual_seed(5)
         clew.manual_seed(5)
         assert draw(own).tolist() == draw(None).tolist()
+
+
+@pytest.mark.beyond
+def test_checks_read_all_samples_of_a_batch(torch):
+    """PyTorch refuses them inside vmap, and with its Jacobians of distributions."""
+    D, scales, x = torch.distributions, torch.tensor([1.0, 2.0]), torch.tensor(0.5)
+    found = torch.vmap(lambda scale: D.Normal(0.0, scale).log_prob(x))(scales)
+    torch.testing.assert_close(found, D.Normal(0.0, scales).log_prob(x))
+    with pytest.raises(ValueError, match="Expected parameter scale"):
+        torch.vmap(lambda scale: D.Normal(0.0, scale).log_prob(x))(-scales)
+    with pytest.raises(ValueError, match="within the support"):
+        torch.vmap(lambda value: D.Exponential(1.0).log_prob(value))(-scales)
+    bend = torch.func.hessian(lambda scale: D.Normal(0.0, scale).log_prob(x))(scales[1])
+    torch.testing.assert_close(bend, 1 / scales[1] ** 2 - 3 * x**2 / scales[1] ** 4)

@@ -93,7 +93,7 @@ struct BlockDiag {
     static constexpr auto fields = std::tuple{&Attrs::rows, &Attrs::columns};
     static constexpr OpText text{.schema = "_block_diag_parts(Tensor[] tensors, int[] rows, int[] columns)",
                                  .node = "BlockDiagBackward0",
-                                 .flags = kHidden | kAnyDType | kLeadingAxes,
+                                 .flags = kHidden | kAnyDType,
                                  .derivative = "tensors",
                                  .domain = "tensors=[real(a, b), real(c), real()], rows=(), columns=()"};
     static void forward(Tensors parts, const Attrs&, Tensor& out) {
@@ -143,12 +143,13 @@ struct BlockDiag {
             column += block.columns;
         }
     }
-    // Fills in the sizes of at most kMaxDims runs, and counts all.
-    static int constant_runs(Tensors parts, const Attrs& attrs) {
+    // Fills in the sizes of at most kMaxDims runs of constant parts, and counts all.
+    template <class IsConstant>
+    static int constant_runs(Tensors parts, const Attrs& attrs, IsConstant is_constant) {
         int runs = 0;
         bool in_run = false;
         for (const Tensor& part : parts) {
-            const bool constant = !grad_enabled() || !part.requires_grad() || !gradient_edge(part);
+            const bool constant = is_constant(part);
             if (constant && !in_run && ++runs <= kMaxDims) attrs.rows.push_back(0), attrs.columns.push_back(0);
             if (constant && runs <= kMaxDims) {
                 const Block block(part.sizes());
@@ -161,14 +162,17 @@ struct BlockDiag {
     }
     static Saves saves(Tensors parts, std::uint64_t, const Attrs& attrs) {
         attrs.rows = attrs.columns = {};
-        need_few_runs("block_diag", constant_runs(parts, attrs));
+        need_few_runs("block_diag", constant_runs(parts, attrs, [](const Tensor& part) {
+                          return !part.requires_grad() || !gradient_edge(part);
+                      }));
         return {};
     }
 };
 
 Tensor block_diag(Tensors parts) {
     BlockDiag::Attrs attrs;
-    if (BlockDiag::constant_runs(parts, attrs) <= kMaxDims) {
+    // Tensors that stand for a batch have no edge to ask for.
+    if (BlockDiag::constant_runs(parts, attrs, [](const Tensor& part) { return !part.requires_grad(); }) <= kMaxDims) {
         Tensor out;
         apply(definition<BlockDiag>(), parts, &attrs, std::span<Tensor>(&out, 1));
         return out;

@@ -6,6 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from clew import Tensor
+from clew._samples import all_true
 
 from . import constraints
 from .utils import lazy_property
@@ -30,7 +31,7 @@ def check_parameters(distribution: Distribution) -> None:
         if constraints.is_dependent(constraint) or lazy:
             continue
         value = getattr(distribution, name)
-        if not bool(constraint.check(value).all()):
+        if not all_true(constraint.check(value)):
             raise ValueError(
                 f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
                 f"{distribution!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
@@ -56,7 +57,7 @@ def check_value(distribution: Distribution, value: Any) -> None:
             stacklevel=4,
         )
         return
-    if not bool(support.check(value).all()):
+    if not all_true(support.check(value)):
         raise ValueError(
             f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the "
             f"support ({support!r}) of the distribution {distribution!r}, but found invalid values:\n{value}"

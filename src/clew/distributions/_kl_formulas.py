@@ -11,6 +11,7 @@ from typing import Any
 import clew
 import clew.nn.functional as F
 from clew import Tensor
+from clew._samples import any_true
 
 from ._kl_expectations import (
     exp_under_gamma,
@@ -57,7 +58,7 @@ def _bernoulli(p: Any, q: Any) -> Tensor:
 
 @register_kl(Binomial, Binomial)
 def _binomial(p: Any, q: Any) -> Tensor:
-    if bool((p.total_count < q.total_count).any()):
+    if any_true(p.total_count < q.total_count):
         raise NotImplementedError("KL between Binomials where q.total_count > p.total_count is not implemented")
     one = p.probs * (p.logits - q.logits) + (-p.probs).log1p() - (-q.probs).log1p()
     return infinite_where(p.total_count > q.total_count, p.total_count * one)

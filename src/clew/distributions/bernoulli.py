@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import clew
 import clew.nn.functional as F
 from clew import Size, Tensor
+from clew._samples import all_true
 
 from . import constraints
 from .distribution import Distribution
@@ -131,7 +132,7 @@ class Binomial(_Counted):
 
     def _all_values(self, name: str, expand: bool) -> Tensor:
         largest = int(self.total_count.max())
-        if not bool((self.total_count == largest).all()):
+        if not all_true(self.total_count == largest):
             raise NotImplementedError(f"Inhomogeneous total count not supported by `{name}`.")
         return self._enumerated(clew.arange(1 + largest, dtype=self._param.dtype), expand)
 
@@ -160,7 +161,7 @@ class Geometric(ProbsOrLogits):
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         super().__init__(probs, logits, validate_args)
-        if self._validate_args and probs is not None and not bool((self.probs > 0).all()):
+        if self._validate_args and probs is not None and not all_true(self.probs > 0):
             raise ValueError(
                 f"Expected parameter probs (Tensor of shape {tuple(self.probs.shape)}) of distribution {self!r} to be "
                 f"positive but found invalid values:\n{self.probs[self.probs <= 0]}"

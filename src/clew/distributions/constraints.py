@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 import clew
 from clew import Tensor
+from clew._samples import all_true
 
 from ._compound_constraints import Constraint, MixtureSameFamilyConstraint, _Cat, _Independent, _Stack
 
@@ -248,19 +249,19 @@ class _Square(Constraint):
 class _Symmetric(_Square):
     def check(self, value: Tensor) -> Tensor:
         square = super().check(value)
-        return clew.isclose(value, value.mT, atol=1e-6).all(-1).all(-1) if bool(square.all()) else square
+        return clew.isclose(value, value.mT, atol=1e-6).all(-1).all(-1) if all_true(square) else square
 
 
 class _PositiveSemidefinite(_Symmetric):
     def check(self, value: Tensor) -> Tensor:
         symmetric = super().check(value)
-        return (clew.linalg.eigvalsh(value) >= 0).all(-1) if bool(symmetric.all()) else symmetric
+        return (clew.linalg.eigvalsh(value) >= 0).all(-1) if all_true(symmetric) else symmetric
 
 
 class _PositiveDefinite(_Symmetric):
     def check(self, value: Tensor) -> Tensor:
         symmetric = super().check(value)
-        return clew.linalg.cholesky_ex(value).info == 0 if bool(symmetric.all()) else symmetric
+        return clew.linalg.cholesky_ex(value).info == 0 if all_true(symmetric) else symmetric
 
 
 dependent = _Dependent()

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import clew
 from clew import Size, Tensor
+from clew._samples import any_true
 
 from . import constraints
 from .dirichlet import Beta
@@ -68,9 +69,9 @@ class Wishart(MatrixParameters, ExponentialFamily):
         self.df = clew.tensor(df, dtype=matrix.dtype) if is_number(df) else df
         batch = clew.broadcast_shapes(matrix.shape[:-2], self.df.shape)
         self.df = self.df.expand(batch)
-        if bool((self.df <= size - 1).any()):
+        if any_true(self.df <= size - 1):
             raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {size - 1}.")
-        if bool((self.df < size).any()):
+        if any_true(self.df < size):
             warnings.warn(
                 "Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.",
                 stacklevel=2,

@@ -12,6 +12,7 @@ from .. import _core
 from .._core import Tensor, dtype
 from .._device import check_device, placed, strided
 from .._domains import domain
+from .._samples import all_true
 
 _PYTHON_TYPES = (float, int, bool)
 
@@ -96,11 +97,11 @@ def need_values(name: str, *tensors: Any) -> None:
 
 
 def all_lie_in(index: Tensor, low: int, end: int) -> bool:
-    """Whether all elements are at least `low` and below `end`; True of what has no values.
+    """Whether all elements, of all samples, are at least `low` and below `end`; True of what has no values.
 
     Only that is read: a compiled function goes on with other elements.
     """
-    return not index.numel() or index.is_meta or bool(((index >= low) & (index < end)).all())
+    return not index.numel() or index.is_meta or all_true((index >= low) & (index < end))
 
 
 def axis_of(name: str, input: Tensor, dim: int, *, of_number: bool = True) -> int:

@@ -7,6 +7,7 @@ import math
 import clew
 from clew import Tensor
 from clew._domains import domain
+from clew._samples import any_true
 from clew.ops._options import all_lie_in
 
 from .activation import logsigmoid, softplus
@@ -254,7 +255,7 @@ def gaussian_nll_loss(
     """
     if not isinstance(var, Tensor):
         var = var * clew.ones_like(input)
-    if not var.is_meta and bool((var < 0).any()):
+    if not var.is_meta and any_true(var < 0):
         raise ValueError("var has negative entry/entries")
     if input.shape[:-1] == var.shape != input.shape:
         var = var.unsqueeze(-1)
