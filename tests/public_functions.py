@@ -342,7 +342,7 @@ F.nll_loss(x, i, reduction="none")                          | x=real(2, 3, 2), i
 F.binary_cross_entropy(x, y)                                | x=fraction(2, 3), y=fraction(2, 3)
 F.binary_cross_entropy_with_logits(x, y)                    | x=real(2, 3), y=fraction(2, 3)
 F.binary_cross_entropy_with_logits(x, y, pos_weight=w)      | x=real(2, 3), y=fraction(2, 3), w=constant(positive(3))
-F.kl_div(x, y)                                              | x=real(2, 3), y=fraction(2, 3)
+F.kl_div(x, y, reduction="batchmean")                        | x=real(2, 3), y=fraction(2, 3)
 F.kl_div(x, y, log_target=True, reduction="sum")            | x=real(2, 3), y=real(2, 3)
 F.poisson_nll_loss(x, y)                                    | x=real(2, 3), y=positive(2, 3)
 F.gaussian_nll_loss(x, y, v)                                | x=real(2, 3), y=real(2, 3), v=positive(2, 3)

@@ -213,7 +213,9 @@ def _contains(self: Tensor, element: Any) -> bool:
 
 @method
 def __format__(self: Tensor, format_spec: str) -> str:
-    """A 0-dim tensor formats as its number."""
+    """A 0-dim tensor formats as its number; one that stands for a batch, which has several, as it prints."""
+    if not format_spec and _core.batch_of(self):
+        return str(self)
     if self.ndim == 0 and type(self) is Tensor and not self.is_meta:
         return format(self.item(), format_spec)
     return object.__format__(self, format_spec)
