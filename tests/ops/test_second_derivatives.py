@@ -30,13 +30,13 @@ def assert_right(case):
     assert not faults, f"{len(faults)} differ:\n{shown}"
 
 
-@pytest.mark.parametrize("overload", drawn(OPERATIONS, 0.1))
+@pytest.mark.parametrize("overload", drawn(OPERATIONS, 0.08))
 def test_an_operation(overload):
     for case in derivatives.cases_of(overload):
         assert_right(case)
 
 
-@pytest.mark.parametrize("function", drawn(public_functions.functions(), 0.2))
+@pytest.mark.parametrize("function", drawn(public_functions.functions(), 0.15))
 def test_a_function(function):
     assert_right(derivatives.case_of(function))
 

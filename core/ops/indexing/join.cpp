@@ -140,7 +140,9 @@ int constant_runs(Tensors parts, int axis, Dims& sizes) {
     bool in_run = false;
     const bool records = grad_enabled();
     for (const Tensor& part : parts) {
-        const bool constant = !records || !part.requires_grad() || !gradient_edge(part);
+        // A tensor that stands for a batch has no edge of its own to ask for.
+        const bool leads_on = records && part.requires_grad() && (is_batched(part) || gradient_edge(part));
+        const bool constant = !leads_on;
         if (constant && !in_run && ++runs <= kMaxDims) sizes.push_back(0);
         if (constant && runs <= kMaxDims && !is_nothing(part.layout()))
             sizes[runs - 1] = clipped_sum(sizes[runs - 1], part.size(axis));

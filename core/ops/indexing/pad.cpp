@@ -144,12 +144,12 @@ struct BlockDiag {
         }
     }
     // Fills in the sizes of at most kMaxDims runs of constant parts, and counts all.
-    template <class IsConstant>
-    static int constant_runs(Tensors parts, const Attrs& attrs, IsConstant is_constant) {
+    static int constant_runs(Tensors parts, const Attrs& attrs) {
         int runs = 0;
         bool in_run = false;
         for (const Tensor& part : parts) {
-            const bool constant = is_constant(part);
+            // A tensor that stands for a batch has no edge of its own to ask for.
+            const bool constant = !part.requires_grad() || (!is_batched(part) && !gradient_edge(part));
             if (constant && !in_run && ++runs <= kMaxDims) attrs.rows.push_back(0), attrs.columns.push_back(0);
             if (constant && runs <= kMaxDims) {
                 const Block block(part.sizes());
@@ -162,17 +162,14 @@ struct BlockDiag {
     }
     static Saves saves(Tensors parts, std::uint64_t, const Attrs& attrs) {
         attrs.rows = attrs.columns = {};
-        need_few_runs("block_diag", constant_runs(parts, attrs, [](const Tensor& part) {
-                          return !part.requires_grad() || !gradient_edge(part);
-                      }));
+        need_few_runs("block_diag", constant_runs(parts, attrs));
         return {};
     }
 };
 
 Tensor block_diag(Tensors parts) {
     BlockDiag::Attrs attrs;
-    // Tensors that stand for a batch have no edge to ask for.
-    if (BlockDiag::constant_runs(parts, attrs, [](const Tensor& part) { return !part.requires_grad(); }) <= kMaxDims) {
+    if (BlockDiag::constant_runs(parts, attrs) <= kMaxDims) {
         Tensor out;
         apply(definition<BlockDiag>(), parts, &attrs, std::span<Tensor>(&out, 1));
         return out;
