@@ -175,6 +175,17 @@ def test_3_1_unused_inputs(torch):
     assert tuple(by_w.shape) == (2,)
 
 
+def test_3_1_only_inputs_is_accepted_and_has_no_effect(torch):
+    x, w = torch.tensor([2.0], requires_grad=True), torch.tensor([3.0], requires_grad=True)
+    gradients = torch.autograd.grad(outputs=x * w, inputs=x, create_graph=True, retain_graph=True, only_inputs=True)
+    assert [gradient.tolist() for gradient in gradients] == [[3.0]]
+    by_place = torch.autograd.grad(x * w, [x, torch.ones(1, requires_grad=True)], None, None, False, True, True)
+    assert by_place[1] is None
+    with pytest.warns(FutureWarning, match="only_inputs argument is deprecated"):
+        torch.autograd.grad(x * w, x, only_inputs=False)
+    assert w.grad is None
+
+
 def test_3_1_materialize_grads_contradicts_allow_unused_false(torch):
     x, w = pair(torch)
     with pytest.raises(ValueError, match="allow_unused"):

@@ -21,6 +21,16 @@ def test_norms_are_clipped(norm_type, max_norm, agree):
     agree(program)
 
 
+@pytest.mark.parametrize("norm_type", ["inf", "2"])
+def test_the_order_of_a_norm_may_be_a_text(norm_type, agree):
+    def program(m):
+        model = with_gradients(m)
+        total = m.nn.utils.get_total_norm([model[0].weight.grad, model[1].weight.grad], norm_type)
+        return total, m.nn.utils.clip_grad_norm_(model.parameters(), 0.1, norm_type=norm_type), model[0].weight.grad
+
+    agree(program)
+
+
 def test_values_are_clipped_in_place(agree):
     def program(m):
         model = with_gradients(m)

@@ -34,6 +34,25 @@ def test_differences_are_broadcast(name):
         getattr(module, name)(module.ones(2), module.ones(2), 3)
 
 
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize("name", ["mse_loss", "l1_loss", "huber_loss"])
+def test_differences_with_weights(name, reduction):
+    import torch as reference
+
+    def loss(to):
+        arrays = sample((3, 4), seed=1), sample((3, 4), seed=2), sample((3, 4), "positive", seed=3)
+        leaves = [to.from_numpy(array).requires_grad_() for array in arrays]
+        value = getattr(to.nn.functional, name)(*leaves[:2], reduction=reduction, weight=leaves[2])
+        slopes = to.autograd.grad((value * value).sum(), leaves, create_graph=True)
+        curves = to.autograd.grad(sum((slope * slope).sum() for slope in slopes), leaves)
+        return [tensor.detach().numpy() for tensor in (value, *slopes, *curves)]
+
+    for ours, theirs in zip(loss(module), loss(reference), strict=True):
+        numpy.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-11)
+    x = sample((3, 4))
+    check_error(F + name, x, x, error=ValueError, match="must have the same size", kwargs={"weight": sample((4,))})
+
+
 LOGITS = [(3, 4), (), (0,), (5,)]
 
 

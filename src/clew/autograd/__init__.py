@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
@@ -107,6 +108,7 @@ def grad(
     grad_outputs: _Gradients = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: Literal[False] | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
@@ -118,6 +120,7 @@ def grad(
     grad_outputs: _Gradients = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
@@ -128,6 +131,7 @@ def grad(
     grad_outputs: _Gradients = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
@@ -140,6 +144,7 @@ def grad(
         grad_outputs: for each output the gradient that it starts from; None for one-element tensors.
         retain_graph: keep what the graph saved. Default: the value of `create_graph`.
         create_graph: record, so that the gradients can be differentiated.
+        only_inputs: deprecated, without effect: the gradients of `inputs` are all that is computed.
         allow_unused: give None for inputs that the outputs do not depend on, instead of an error. Default: the value of
             `materialize_grads`.
         is_grads_batched: `grad_outputs` have an axis more in front, and so have the results: the gradients for each
@@ -159,6 +164,13 @@ def grad(
         >>> torch.autograd.grad(first, x)
         (tensor(18.),)
     """
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
+            "other parts of the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
     if is_grads_batched:
         return _batched_grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads)
     if materialize_grads and allow_unused is False:
@@ -201,7 +213,13 @@ def _batched_grad(
 
     def one(gradients: Any) -> tuple[Tensor, ...]:
         found = grad(
-            outputs, inputs, gradients, retain_graph, create_graph, allow_unused, materialize_grads=materialize_grads
+            outputs,
+            inputs,
+            gradients,
+            retain_graph,
+            create_graph,
+            allow_unused=allow_unused,
+            materialize_grads=materialize_grads,
         )
         missing.extend(gradient is None for gradient in found)
         return tuple(gradient for gradient in found if gradient is not None)

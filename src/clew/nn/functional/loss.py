@@ -63,17 +63,40 @@ def _same_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     return input, target
 
 
+def _weighted(loss: Tensor, input: Tensor, weight: Tensor) -> Tensor:
+    """A loss of each element times its weight."""
+    if weight.shape != input.shape:
+        raise ValueError(
+            f"Weights and input must have the same size; got weight {weight.shape} and input {input.shape}"
+        )
+    return loss * weight
+
+
+def _weighted_mean(loss: Tensor, input: Tensor, weight: Tensor, reduction: str) -> Tensor:
+    """The weighted loss, reduced; its mean is that of a distribution: over the sum of the weights."""
+    each = _weighted(loss, input, weight)
+    return each.sum() / weight.sum() if reduction_code(reduction) == 1 else reduced(each, reduction)
+
+
 # Regression -----------------------------------------------------------------------------------------------------------
 
 
-@domain("real; real, reduction='none'")
+@domain("real; real, reduction='none'; real, weight=positive(a, b)")
 def mse_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
 ) -> Tensor:
     """The squared difference `(input - target) ** 2`; the two have one shape, or are broadcast with a warning.
 
+    Args:
+        weight: a factor for each element, of `input`'s shape. A mean is then divided by the sum of the weights.
+
     Raises:
-        ValueError: another `reduction`.
+        ValueError: another `reduction`, or a weight of another shape.
         RuntimeError: shapes that cannot be broadcast.
 
     Example:
@@ -81,23 +104,36 @@ def mse_loss(
         tensor(2.)
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
-    input, target = _same_shape(input, target)
-    return clew.mse_loss(input, target, reduction_code(reduction))
+    shaped, target = _same_shape(input, target)
+    if weight is not None:
+        return _weighted_mean(clew.mse_loss(shaped, target, 0), input, weight, reduction)
+    return clew.mse_loss(shaped, target, reduction_code(reduction))
 
 
-@domain("input=distinct(a, b), target=distinct(a, b) + 0.05")
+@domain(
+    "input=distinct(a, b), target=distinct(a, b) + 0.05; "
+    "input=distinct(a, b), target=distinct(a, b) + 0.05, weight=positive(a, b)"
+)
 def l1_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
 ) -> Tensor:
-    """The absolute difference `|input - target|`, whose derivative at 0 is 0. Shapes and errors as for `mse_loss`.
+    """The absolute difference `|input - target|`, whose derivative at 0 is 0. Shapes, weights and errors as for
+    `mse_loss`.
 
     Example:
         >>> torch.nn.functional.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 5.0]), reduction="sum")
         tensor(3.)
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
-    input, target = _same_shape(input, target)
-    return clew.l1_loss(input, target, reduction_code(reduction))
+    shaped, target = _same_shape(input, target)
+    if weight is not None:
+        return _weighted_mean(clew.l1_loss(shaped, target, 0), input, weight, reduction)
+    return clew.l1_loss(shaped, target, reduction_code(reduction))
 
 
 @domain("real; real, beta=0.5, reduction='sum'")
@@ -130,11 +166,16 @@ def smooth_l1_loss(
     return clew.smooth_l1_loss(input, target, reduction_code(reduction), beta)
 
 
-@domain("real; real, delta=0.7, reduction='none'")
-def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Tensor:
+@domain("real; real, delta=0.7, reduction='none'; real, delta=0.7, weight=positive(a, b)")
+def huber_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+) -> Tensor:
     """`d * d / 2` for differences `|d| <= delta`, else `delta * (|d| - delta / 2)`.
 
     Huber, 1964. Shapes as for `mse_loss`.
+
+    Args:
+        weight: a factor for each element, of `input`'s shape. A mean is that of the weighted elements.
 
     Raises:
         RuntimeError: `delta` is not positive.
@@ -144,8 +185,10 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
         >>> torch.nn.functional.huber_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none", delta=2.0)
         tensor([0.1250, 4.0000])
     """
-    input, target = _same_shape(input, target)
-    return clew.huber_loss(input, target, reduction_code(reduction), delta)
+    shaped, target = _same_shape(input, target)
+    if weight is not None:
+        return reduced(_weighted(clew.huber_loss(shaped, target, 0, delta), input, weight), reduction)
+    return clew.huber_loss(shaped, target, reduction_code(reduction), delta)
 
 
 # Classification -------------------------------------------------------------------------------------------------------

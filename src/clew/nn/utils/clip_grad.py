@@ -13,8 +13,11 @@ def _grads(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
     return [parameter.grad for parameter in parameters if parameter.grad is not None]
 
 
-def get_total_norm(tensors: Iterable[Tensor], norm_type: float = 2.0, error_if_nonfinite: bool = False) -> Tensor:
+def get_total_norm(tensors: Iterable[Tensor], norm_type: float | str = 2.0, error_if_nonfinite: bool = False) -> Tensor:
     """The norm of all tensors, as if they were one vector.
+
+    Args:
+        norm_type: the p of the norm: a number, or a text that `float` reads, as "inf".
 
     Raises:
         RuntimeError: it is not finite and `error_if_nonfinite`.
@@ -23,6 +26,7 @@ def get_total_norm(tensors: Iterable[Tensor], norm_type: float = 2.0, error_if_n
         >>> torch.nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
         tensor(5.)
     """
+    norm_type = float(norm_type)
     norms = [tensor.norm(norm_type) for tensor in tensors]
     if not norms:
         return clew.tensor(0.0)
@@ -39,14 +43,14 @@ def get_total_norm(tensors: Iterable[Tensor], norm_type: float = 2.0, error_if_n
 def clip_grad_norm_(
     parameters: Tensor | Iterable[Tensor],
     max_norm: float,
-    norm_type: float = 2.0,
+    norm_type: float | str = 2.0,
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
     """Scale all gradients by one factor, in place, so that their total norm is at most `max_norm`.
 
     Args:
-        norm_type: the p of the norm, inf included.
+        norm_type: the p of the norm: a number, or "inf".
         error_if_nonfinite: raise if the norm is infinite or NaN.
         foreach: accepted, without effect.
 
