@@ -285,3 +285,17 @@ def test_unchecked_arguments_are_taken(case):
     made = case.make(clew, validate_args=False)
     assert "invalid" not in repr(made)
     assert not made._validate_args
+
+
+def test_a_variance_has_the_shape_of_batch_and_event_whatever_a_subclass_calls_its_draws():
+    """`gpytorch`'s MultitaskMultivariateNormal, for example, arranges a vector's elements as a matrix."""
+    import torch
+
+    def shape(module):
+        class AsMatrix(module.distributions.MultivariateNormal):
+            def _extended_shape(self, sample_shape=()):
+                return module.Size([3, 2])
+
+        return tuple(AsMatrix(module.zeros(6), module.eye(6)).variance.shape)
+
+    assert shape(clew) == shape(torch) == (6,)

@@ -124,7 +124,9 @@ class MultivariateNormal(MatrixParameters, Distribution):
     _formulas: ClassVar = {
         "mean": "loc",
         "mode": "loc",
-        "variance": lambda self: self._unbroadcasted_scale_tril.pow(2).sum(-1).expand(self._extended_shape()),
+        "variance": lambda self: (
+            self._unbroadcasted_scale_tril.pow(2).sum(-1).expand(self._batch_shape + self._event_shape)
+        ),
         "_rsample": lambda shape, loc, _unbroadcasted_scale_tril: (
             loc + apply_matrix(_unbroadcasted_scale_tril, standard_normal(shape, loc))
         ),
