@@ -1,5 +1,7 @@
 """0-dim and empty tensors, and operands that could be read as numbers, as PyTorch treats them."""
 
+import contextlib
+import functools
 import warnings
 
 import pytest
@@ -47,6 +49,42 @@ def outcome(module, program):
 @pytest.mark.parametrize("name", CASES)
 def test_as_pytorch(name):
     assert outcome(clew, CASES[name]) == outcome(torch, CASES[name])
+
+
+# Arguments of every public function: tensors of no axes, a number for an axis or an order, vectors beside them.
+ZERO_DIM = [(0.3,), (0.3, 0.6), (0.3, 0.6, 0.7), (0.3, 0), (2,), (2, 3), (True,), (0.3, [1.5]), (0.3, [1.5, 2.0])]
+
+
+def zero_dim_calls(module, place, arguments, names=None):
+    """By name, the shapes of what each public function gives that takes the arguments."""
+    owner = functools.reduce(getattr, filter(None, place.split(".")), module)
+    found = {}
+    for name in dir(owner) if names is None else names:
+        call = getattr(owner, name, None)
+        skipped = name.startswith(("_", "set_", "get_", "rand", "use_", "storage", "seed", "manual_seed"))
+        if skipped or not callable(call) or isinstance(call, type):
+            continue
+        first, *rest = arguments
+        given = [module.tensor(first), *(one if type(one) is int else module.tensor(one) for one in rest)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with contextlib.suppress(Exception):
+                found[name] = shapes(call(*given))
+    return found
+
+
+def shapes(result):
+    if isinstance(result, tuple | list):
+        return [shapes(one) for one in result]
+    return tuple(result.shape) if hasattr(result, "shape") else None
+
+
+@pytest.mark.parametrize("arguments", ZERO_DIM, ids=str)
+@pytest.mark.parametrize("place", ["", "special", "nn.functional", "linalg", "fft", "Tensor"])
+def test_shapes_of_all_functions_of_0_dim_tensors(place, arguments):
+    ours = zero_dim_calls(clew, place, arguments)
+    theirs = zero_dim_calls(torch, place, arguments, ours)
+    assert {name: ours[name] for name in theirs} == theirs
 
 
 def test_prelu_of_a_0_dim_tensor_has_gradients():

@@ -115,7 +115,7 @@ def erfcx(x: Any) -> Any:
     """
     head = numpy.round(x * 1024) / 1024  # its square is exact, so that the exponential is
     square = numpy.exp(head * head) * numpy.exp((x - head) * (x + head))
-    near = square * _ops.erfc(_core.from_numpy(numpy.ascontiguousarray(x))).numpy()
+    near = square * _ops.erfc(_core.from_numpy(numpy.asarray(x, order="C"))).numpy()
     inverse = 1 / (2 * numpy.where(x > 9, x, 9.0) ** 2)
     far, term = numpy.zeros_like(x), numpy.ones_like(x)
     for n in range(20):
@@ -137,7 +137,7 @@ def ndtri(p: Any) -> Any:
     goal = numpy.log(numpy.where(inside, tail, 0.5))
     x = -numpy.sqrt(numpy.maximum(-2 * goal - numpy.log(numpy.maximum(-4 * math.pi * goal, 1)), 0))
     for _ in range(10):  # Newton's steps on the logarithm, which is concave: they do not overshoot for long
-        scaled = erfcx(_core.from_numpy(numpy.ascontiguousarray(-x / math.sqrt(2)))).numpy()
+        scaled = erfcx(_core.from_numpy(numpy.asarray(-x / math.sqrt(2), order="C"))).numpy()
         error = numpy.log(scaled / 2) - x * x / 2 - goal
         x = x - error * scaled * math.sqrt(math.pi / 2)
     x = numpy.where(p >= 0.5, -x, x)
