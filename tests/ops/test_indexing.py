@@ -71,6 +71,41 @@ def test_take_along_dim(shape, dim, at):
     check("take_along_dim", sample(shape), at, dim)
 
 
+@pytest.mark.parametrize(("shape", "dim", "at"), [((4, 3), 1, index(-1, -3, 2, 0)), ((4, 1), 0, index(-4, 3, -1))])
+def test_take_along_dim_counts_from_the_end(shape, dim, at):
+    check("take_along_dim", sample(shape), at[:, None], dim)
+    check("take_along_dim", sample(shape, dtype="int64"), at[:, None], dim, method=True)
+    check_error("take_along_dim", sample(shape), index(-1), match="index -1 is out of bounds")
+
+
+def test_take_along_dim_refuses_indices_beyond_the_axis():
+    for beyond in (3, -4):
+        with pytest.raises(RuntimeError, match="out of bounds for dimension 1 with size 3"):
+            module.take_along_dim(module.ones(4, 3), module.full((4, 1), beyond), 1)
+
+
+@pytest.mark.parametrize("include_self", [True, False])
+@pytest.mark.parametrize("reduce", ["sum", "mean", "prod", "amax", "amin"])
+def test_scatter_reduce_reads_the_part_of_its_source_that_the_index_covers(reduce, include_self):
+    """PyTorch refuses the derivative of a source that is larger than the index."""
+    at = module.tensor([[2, 0], [2, 2]])
+    source = module.from_numpy(sample((3, 4), seed=5)).requires_grad_()
+    x = module.from_numpy(sample((3, 2), seed=6)).requires_grad_()
+
+    def results(source):
+        return x.scatter_reduce(0, at, source, reduce, include_self=include_self)
+
+    v = module.from_numpy(sample((3, 2), seed=7))
+    expected = module.autograd.grad(results(source[:2, :2].clone()), (x, source), v)
+    found = module.autograd.grad(results(source), (x, source), v)
+    for one, other in zip(found, expected, strict=True):
+        numpy.testing.assert_array_equal(one.numpy(), other.numpy())
+    assert found[1][:2, :2].abs().sum() > 0
+    along = module.from_numpy(sample((3, 4), seed=8))
+    tangent = module.func.jvp(results, (source.detach(),), (along,))[1]
+    assert abs((tangent * v).sum() - (along * found[1]).sum()) < 1e-12
+
+
 @pytest.mark.parametrize("at", [index(3, -1, 3), numpy.array(0), indices((2, 3), 12, low=-12), index()])
 def test_take(at):
     check("take", sample((4, 3)), at)

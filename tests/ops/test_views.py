@@ -208,12 +208,20 @@ IN_PLACE = [
     ((2, 3), "unsqueeze_", (1,)),
     ((2, 1, 3), "squeeze_", ()),
     ((2, 1, 3), "squeeze_", (1,)),
+    ((2, 1, 3, 1), "squeeze_", ((1, -1),)),
+    ((2, 1, 3, 1), "squeeze_", ((0, 1),)),
+    ((2, 1), "squeeze_", ((),)),
 ]
 
 
 @pytest.mark.parametrize(("shape", "name", "arguments"), IN_PLACE)
 def test_axes_changed_in_place(shape, name, arguments):
     check(name, sample(shape), *arguments, method=True)
+
+
+def test_axes_to_squeeze_are_named_once():
+    check_error("squeeze", sample((1, 2)), (0, 0), match="appears multiple times")
+    check_error("squeeze_", sample((1, 2)), (0, -2), method=True, match="appears multiple times")
 
 
 def test_axes_of_a_view_with_history_are_not_changed_in_place():

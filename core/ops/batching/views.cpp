@@ -120,7 +120,7 @@ bool by_rule(const Call& call) {
 const OpDef& out_of_place(const OpDef& op) {
     const std::string name(op.schema.name, 0, op.schema.name.size() - 1);
     for (const OpDef* other : all_operations())
-        if (other->schema.name == name && other->fields.size() == op.fields.size()) return *other;
+        if (other->schema.name == name && other->schema.overload == op.schema.overload) return *other;
     fail(ErrorKind::NotImplemented, "vmap: %s is not supported; call %s instead", op.in_place_name.c_str(),
          name.c_str());
 }

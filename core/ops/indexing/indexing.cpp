@@ -91,6 +91,11 @@ struct Gather {
     }};
 };
 
+// Negative indices count from the end of an axis of this size.
+Tensor from_end(const Tensor& indices, std::int64_t size) {
+    return where(compare(kLt, indices, 0.0), add(indices, number(static_cast<double>(size), DType::Int64)), indices);
+}
+
 struct TakeAlongDim {
     struct Attrs {
         std::optional<std::int64_t> dim;
@@ -101,8 +106,8 @@ struct TakeAlongDim {
         .flags = kBoth | kComposite | kOutArgument | kOutAlike,
         .domain = "self=real(b, c), indices=index(b, b, c), dim=0; self=real(b, c), indices=index(b * c, 4)",
         .doc =
-            "gather, with self and indices broadcast against each other: what argmax and argsort pick. Without dim "
-            "both are flattened.",
+            "gather, with self and indices broadcast against each other: what argmax and argsort pick. Negative "
+            "indices count from the end. Without dim both are flattened, and negative indices are refused.",
         .example =
             ">>> x = torch.tensor([[3, 1], [2, 4]])\n"
             ">>> torch.take_along_dim(x, torch.argsort(x, dim=1), dim=1)\n"
@@ -124,7 +129,7 @@ struct TakeAlongDim {
                  x.ndim(), indices.ndim());
         const int axis = wrap_axis(*attrs.dim, x.ndim(), "take_along_dim");
         if (x.ndim() == 0) {
-            out = gather(x, axis, indices);
+            out = gather(x, axis, from_end(indices, 1));
             return;
         }
         Dims own(x.sizes()), theirs(indices.sizes());
@@ -132,7 +137,7 @@ struct TakeAlongDim {
         Dims self_sizes = broadcast_sizes(own, theirs, "take_along_dim"), index_sizes = self_sizes;
         self_sizes[axis] = x.size(axis);
         index_sizes[axis] = indices.size(axis);
-        out = gather(expand(x, self_sizes), axis, expand(indices, index_sizes));
+        out = gather(expand(x, self_sizes), axis, expand(from_end(indices, x.size(axis)), index_sizes));
     }
 };
 

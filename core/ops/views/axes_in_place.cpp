@@ -124,10 +124,30 @@ struct SqueezeAxisInPlace {
     static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
 };
 
+struct SqueezeAxesInPlace {
+    struct Attrs {
+        Axes dim;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::dim};
+    static constexpr OpText text{.schema = "squeeze_.dims(Tensor self, int[] dim)",
+                                 .node = "SqueezeBackward5",
+                                 .flags = kMethod | kWritesInput | kAxesInPlace,
+                                 .domain = "self=real(a, e, b, e), dim=(1, 3)",
+                                 .doc = "Removes those of these axes from self itself whose size is 1."};
+    static void forward(const Tensor& self, const Attrs& attrs, Tensor&) {
+        const std::uint32_t mask = named_axes(attrs.dim, self.ndim(), "squeeze_");
+        Tensor result = plain(self);
+        for (int axis = self.ndim(); axis-- > 0;)
+            if (mask >> axis & 1) result = squeeze(result, axis);
+        give_geometry("squeeze_", self, result);
+    }
+    static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x) { return reshape(g, x); }};
+};
+
 }  // namespace
 
 static const Register<TransposeInPlace, SwapAxesInPlace, SwapDimsInPlace, TInPlace, UnsqueezeInPlace, SqueezeInPlace,
-                      SqueezeAxisInPlace>
+                      SqueezeAxisInPlace, SqueezeAxesInPlace>
     axes_in_place_operations;
 
 }  // namespace clew

@@ -12,6 +12,9 @@ struct AxisPair {
     std::int64_t dim0, dim1;
 };
 
+// The axes that a list names, where an empty one names none. Fails on an axis out of range or given twice.
+std::uint32_t named_axes(const Axes& axes, int ndim, const char* op);
+
 // A part of a tensor: its sizes and strides, and where it starts, in elements from the tensor's own start.
 struct Part {
     Dims sizes;

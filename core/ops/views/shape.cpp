@@ -5,6 +5,7 @@
 #include "core/ops/dispatch.h"
 #include "core/ops/functions.h"
 #include "core/ops/operands.h"
+#include "core/ops/reduction/reduction.h"
 #include "core/ops/views/geometry.h"
 
 namespace clew {
@@ -240,13 +241,15 @@ struct SqueezeAxes : ReshapesBack {
                                      ">>> torch.squeeze(torch.zeros(2, 1, 3, 1), (1, 3)).shape\n"
                                      "torch.Size([2, 3])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
-        std::uint32_t mask = 0;
-        for (const auto axis : attrs.dim) mask |= 1u << wrap_axis(axis, x.ndim(), "squeeze");
-        squeeze_axes(x, mask, out);
+        squeeze_axes(x, named_axes(attrs.dim, x.ndim(), "squeeze"), out);
     }
 };
 
 }  // namespace
+
+std::uint32_t named_axes(const Axes& axes, int ndim, const char* op) {
+    return axes.empty() ? 0 : axes_mask(axes, ndim, op);
+}
 
 Tensor reshape_anew(const Tensor& x, Sizes sizes) {
     if (x.contiguous()) return run<View>({Dims(sizes)}, x);

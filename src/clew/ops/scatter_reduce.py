@@ -53,7 +53,7 @@ def _scatter_extremum(self: Any, dim: int, index: Any, src: Any, reduce: str, in
     where = _places(index, dim)
     if not include_self:
         result[where] = _start(reduce, result.dtype)
-    _REDUCTIONS[reduce].at(result, where, src[tuple(map(slice, index.shape))])
+    _REDUCTIONS[reduce].at(result, where, src)
     return result
 
 
@@ -67,7 +67,6 @@ def _shares(
     g: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool, result: Tensor
 ) -> tuple[Tensor, Tensor]:
     """The gradient of each place, shared equally by all that are as extreme as the result."""
-    src = src[tuple(slice(size) for size in index.shape)]
     reached = (src == result.gather(dim, index)).to(g.dtype)
     own = (self == result).to(g.dtype)
     if not include_self:
@@ -114,10 +113,10 @@ def scatter_reduce(
         raise RuntimeError(
             f"scatter_reduce: expected indices from 0 to {input.shape[dim] - 1} along dimension {dim}, got one beyond"
         )
-    if reduce in ("amax", "amin"):
-        result: Tensor = _scatter_extremum(input, dim, index, src, reduce, include_self)
-        return result
     given = src[tuple(slice(size) for size in index.shape)]
+    if reduce in ("amax", "amin"):
+        result: Tensor = _scatter_extremum(input, dim, index, given, reduce, include_self)
+        return result
     base = input if include_self else input.scatter(dim, index, _STARTS[reduce])
     if reduce == "prod":
         return _scattered_product(base, dim, index, given)
