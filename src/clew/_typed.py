@@ -6,7 +6,7 @@ import operator
 from typing import Any
 
 from . import _core
-from ._core import Tensor, dtype
+from ._core import Tensor, asks_for_derivative, dtype
 from ._device import check_device, placed
 from ._domains import domain
 from ._methods import method
@@ -58,7 +58,7 @@ def _make(name: str, kind: dtype, args: tuple[Any, ...]) -> Tensor:
         if data.dtype is not kind:
             raise TypeError(f"{name}: expected a tensor of {kind}, got {data.dtype}; convert it with .to({kind})")
         plain = data.as_subclass(Tensor)
-        return plain.view(plain.shape) if plain.requires_grad else plain.detach()
+        return plain.view(plain.shape) if plain.requires_grad or asks_for_derivative(plain) else plain.detach()
     if isinstance(data, TypedStorage) and data.dtype is kind:
         return data._tensor.detach()
     if (

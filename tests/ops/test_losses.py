@@ -70,7 +70,7 @@ def test_binary_cross_entropy_with_logits(reduction):
 
 
 def check_weighted(kwargs, weight, pos_weight):
-    """Weights are no leaves: there is no derivative for them."""
+    """Weights are no leaves: PyTorch has no derivative by them."""
 
     def loss(to):
         x = to.from_numpy(sample((3, 4), seed=1)).requires_grad_()
@@ -96,13 +96,51 @@ def test_binary_cross_entropy_with_weights(reduction):
         check_weighted({"reduction": reduction}, weight, pos_weight)
 
 
-def test_weights_have_no_derivative():
-    x, t = module.ones(2, requires_grad=True), module.ones(2)
-    for arguments in ({"weight": x}, {"pos_weight": x}):
-        with pytest.raises(RuntimeError, match="not differentiable with respect to argument"):
-            module.nn.functional.binary_cross_entropy_with_logits(t, t, **arguments)
-    with pytest.raises(RuntimeError, match="not differentiable with respect to argument 'weight'"):
-        module.nn.functional.nll_loss(module.ones(1, 2), module.tensor([0]), x)
+@pytest.mark.beyond
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize("shape", [(3, 4), (4,)])
+def test_weights_of_binary_cross_entropies_have_derivatives(shape, reduction):
+    """Of PyTorch's losses these refuse."""
+    x, target = (module.from_numpy(abs(sample(shape, "unit", seed=seed))).requires_grad_() for seed in (1, 2))
+    weight, positive = (module.from_numpy(sample((3, 4), "positive", seed=seed)).requires_grad_() for seed in (3, 4))
+    losses = module.nn.functional
+
+    def with_logits(x, target, weight, positive):
+        return losses.binary_cross_entropy_with_logits(x, target, weight, pos_weight=positive, reduction=reduction)
+
+    def of_probabilities(x, target, weight):
+        return module.binary_cross_entropy(x, target, weight, {"none": 0, "mean": 1, "sum": 2}[reduction])
+
+    for function, leaves in ((with_logits, (x, target, weight, positive)), (of_probabilities, (x, target, weight))):
+        assert module.autograd.gradcheck(function, leaves, check_forward_ad=True)
+        assert module.autograd.gradgradcheck(function, leaves)
+
+
+@pytest.mark.beyond
+@pytest.mark.parametrize("transform", ["reverse", "forward", "vmap of forward"])
+def test_what_has_no_derivative_refuses_in_both_modes(transform):
+    losses, ones = module.nn.functional, module.ones(2)
+    refused = {
+        "nll_loss": lambda w: losses.nll_loss(module.ones(1, 2), module.tensor([0]), weight=w),
+        "cross_entropy": lambda w: losses.cross_entropy(module.ones(1, 2), module.tensor([0]), weight=w),
+        "soft_margin_loss": lambda w: losses.soft_margin_loss(ones, w),
+        "running_mean": lambda w: losses.batch_norm(module.ones(1, 2), w, ones),
+        "running_var": lambda w: losses.batch_norm(module.ones(1, 2), ones, w),
+    }
+
+    def along(function, v):
+        return module.func.jvp(function, (ones,), (v,))[1]
+
+    differentiated = {
+        "reverse": lambda function: function(module.ones(2, requires_grad=True)),
+        "forward": lambda function: along(function, ones),
+        "vmap of forward": lambda function: module.func.vmap(lambda v: along(function, v))(module.ones(3, 2)),
+    }
+    for function in refused.values():
+        with pytest.raises(RuntimeError, match="is not differentiable with respect to argument"):
+            differentiated[transform](function)
+    with pytest.raises(RuntimeError, match="derivative for aten::floor_divide is not implemented"):
+        module.func.jvp(lambda x: x // 2, (ones,), (ones,))
 
 
 # -------------------------------------------------------------------------------------------------------------- classes

@@ -11,6 +11,7 @@
 #include "core/ops/differentiates.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
+#include "core/ops/forward/dual_level.h"
 #include "core/ops/functions.h"
 #include "core/ops/layers/channel_numbers.h"
 #include "core/ops/operands.h"
@@ -206,10 +207,10 @@ void check_statistic(const char* name, const Tensor& given, const Tensor& x) {
 }
 
 void check_constant(const char* name, const Tensor& given) {
-    if (given && given.requires_grad() && grad_enabled())
+    if (given && asks_for_derivative(given))
         fail(ErrorKind::Runtime,
              "batch_norm: The function 'native_batch_norm' is not differentiable with respect to argument '%s'. This "
-             "input cannot have requires_grad True: detach it",
+             "input cannot have requires_grad True, nor a tangent; detach() it",
              name);
 }
 

@@ -1,6 +1,4 @@
 // Cross entropy of two classes, from probabilities.
-#include <algorithm>
-
 #include "core/autograd/mode.h"
 #include "core/base/error.h"
 #include "core/ops/dispatch.h"
@@ -34,7 +32,8 @@ struct BinaryCrossEntropy {
         .flags = kFunction,
         .domain =
             "self=fraction(a, b), target=fraction(a, b); self=fraction(a, b), target=fraction(a, b), "
-            "weight=constant(positive(b)), reduction=2; fraction, weight=None, reduction=0",
+            "weight=constant(positive(b)), reduction=2; fraction, "
+            "weight=None, reduction=0",
         .doc =
             "-weight * (target * log(self) + (1 - target) * log(1 - self)) for probabilities self in [0, 1]; "
             "logarithms below -100 count as -100. reduction: 0 none, 1 mean, 2 sum.",
@@ -42,6 +41,10 @@ struct BinaryCrossEntropy {
             ">>> p, target = torch.tensor([0.9, 0.2]), torch.tensor([1.0, 0.0])\n"
             ">>> torch.nn.functional.binary_cross_entropy(p, target, reduction=\"none\")\n"
             "tensor([0.1054, 0.2231])"};
+    static Tensor unweighted(const Tensor& p, const Tensor& target) {
+        const Tensor without = mul(bounded(log1p(neg(p))), one_minus(target));
+        return neg(add(mul(bounded(log(p)), target), without));
+    }
     static void forward(const Tensor& p, const Tensor& target, const Tensor& weight, const Attrs& attrs, Tensor& out) {
         constexpr const char* op = "binary_cross_entropy";
         check_reduction(op, attrs.reduction);
@@ -50,7 +53,6 @@ struct BinaryCrossEntropy {
                  "%s: Using a target size (%s) that is different to the input size (%s) is deprecated. Please ensure "
                  "they have the same size.",
                  op, shape_text(target.sizes()).c_str(), shape_text(p.sizes()).c_str());
-        need_no_gradient(op, "weight", weight);
         if (!is_floating(p.dtype()))
             fail(ErrorKind::NotImplemented, "%s: not implemented for dtype %s; cast the input first", op,
                  dtype_name(p.dtype()));
@@ -68,25 +70,25 @@ struct BinaryCrossEntropy {
                      op, what);
         }
         const ModeGuard guard(kNoGrad | kInBackward, true);
-        const Tensor without = mul(bounded(log1p(neg(p))), one_minus(target));
-        Tensor loss = neg(add(mul(bounded(log(p)), target), without));
+        Tensor loss = unweighted(p, target);
         if (weight) loss = mul(std::move(loss), weight);
         out = attrs.reduction == kNone ? loss : attrs.reduction == kMean ? mean(loss) : sum(loss);
     }
-    static Tensor weighted(const Tensor& g, const Tensor& weight, const Shape<0>& p, const Attrs& attrs) {
-        const Tensor each =
-            attrs.reduction == kMean ? div(g, static_cast<double>(std::max<std::int64_t>(p.numel(), 1))) : g;
+    static Tensor weighted(const Tensor& g, const Tensor& p, const Tensor& weight, const Attrs& attrs) {
+        const Tensor each = gradient_of_each(g, attrs.reduction, {&p, &weight});
         return weight ? mul(each, weight) : each;
     }
     static constexpr auto rules = std::tuple{
         // (p - t) / (p (1 - p)), where the divisor is cut off at 1e-12.
-        [](const Tensor& g, In<0> p, In<1> target, In<2> weight, Shape<0> shape, const Attrs& attrs) {
+        [](const Tensor& g, In<0> p, In<1> target, In<2> weight, const Attrs& attrs) {
             const Tensor variance = maximum(mul(one_minus(p), p), number(1e-12, DType::Float64));
-            return mul(div(sub(p, target), variance), weighted(g, weight, shape, attrs));
+            return mul(div(sub(p, target), variance), weighted(g, p, weight, attrs));
         },
         [](const Tensor& g, In<0> p, In<2> weight, const Attrs& attrs) {
-            const Tensor by_target = sub(bounded(log1p(neg(p))), bounded(log(p)));
-            return mul(by_target, weighted(g, weight, {p->layout(), p->dtype()}, attrs));
+            return mul(sub(bounded(log1p(neg(p))), bounded(log(p))), weighted(g, p, weight, attrs));
+        },
+        [](const Tensor& g, In<0> p, In<1> target, In<2> weight, const Attrs& attrs) {
+            return mul(unweighted(p, target), gradient_of_each(g, attrs.reduction, {&*p, &*weight}));
         },
     };
 };

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/autograd/mode.h"
 #include "core/base/error.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
+#include "core/ops/forward/dual_level.h"
 #include "core/ops/functions.h"
 #include "core/ops/reduction/reduction.h"
 
@@ -20,11 +20,21 @@ void check_reduction(const char* op, std::int64_t reduction) {
 }
 
 void need_no_gradient(const char* op, const char* argument, const Tensor& x) {
-    if (x && grad_enabled() && x.requires_grad())
+    if (x && asks_for_derivative(x))
         fail(ErrorKind::Runtime,
              "%s: The function '%s' is not differentiable with respect to argument '%s'. This input cannot have "
-             "requires_grad True; detach() it",
+             "requires_grad True, nor a tangent; detach() it",
              op, op, argument);
+}
+
+Tensor gradient_of_each(const Tensor& g, std::int64_t reduction, std::initializer_list<const Tensor*> operands) {
+    if (reduction == kNone) return g;
+    Dims sizes;
+    for (const Tensor* operand : operands)
+        if (*operand) sizes = broadcast_sizes(sizes, operand->sizes(), "loss");
+    const double count = static_cast<double>(std::max<std::int64_t>(count_elements(sizes), 1));
+    const Tensor each = reduction == kMean ? div(g, count) : g;
+    return same_sizes(sizes, (*operands.begin())->sizes()) ? each : expand(each, sizes);
 }
 
 namespace {
@@ -231,8 +241,6 @@ struct BinaryCrossEntropyWithLogits {
                         const Attrs& attrs, Tensor& out) {
         constexpr const char* op = "binary_cross_entropy_with_logits";
         check_reduction(op, attrs.reduction);
-        need_no_gradient(op, "weight", weight);
-        need_no_gradient(op, "pos_weight", pos_weight);
         if (!same_sizes(x.sizes(), target.sizes()))
             fail(ErrorKind::Runtime, "%s: Target size (%s) must be the same as input size (%s)", op,
                  shape_text(target.sizes()).c_str(), shape_text(x.sizes()).c_str());
@@ -262,22 +270,33 @@ struct BinaryCrossEntropyWithLogits {
         out = reduce_axes(kernels::ReduceKind::Sum, loss, all_axes(loss), false);
         if (attrs.reduction == kMean) scale_in_place(out, static_cast<double>(loss.numel()));
     }
-    static Tensor weighted(const Tensor& g, const Tensor& weight, std::int64_t count, const Attrs& attrs) {
-        const Tensor each = attrs.reduction == kMean ? div(g, divisor(attrs.reduction, count)) : g;
+    static Tensor weighted(const Tensor& g, const Tensor& x, const Tensor& weight, const Tensor& pos_weight,
+                           const Attrs& attrs) {
+        const Tensor each = gradient_of_each(g, attrs.reduction, {&x, &weight, &pos_weight});
         return weight ? mul(each, weight) : each;
     }
     static constexpr auto rules = std::tuple{
         [](const Tensor& g, In<0> x, In<1> target, In<2> weight, In<3> pos_weight, const Attrs& attrs) {
-            const Tensor p = sigmoid(x), each = weighted(g, weight, x->numel(), attrs);
+            const Tensor p = sigmoid(x), each = weighted(g, x, weight, pos_weight, attrs);
             if (!*pos_weight) return mul(sub(p, target), each);
             const Tensor positive = mul(pos_weight, target);
             return mul(sub(mul(add(positive, sub(one(), target)), p), positive), each);
         },
         // log(1 - p) is log(sigmoid(-x)), and log(p) - x.
         [](const Tensor& g, In<0> x, In<2> weight, In<3> pos_weight, const Attrs& attrs) {
-            const Tensor each = weighted(g, weight, x->numel(), attrs);
+            const Tensor each = weighted(g, x, weight, pos_weight, attrs);
             if (!*pos_weight) return neg(mul(x, each));
             return mul(sub(logsigmoid(neg(x)), mul(pos_weight, logsigmoid(x))), each);
+        },
+        // The loss before it is weighted.
+        [](const Tensor& g, In<0> x, In<1> target, In<2> weight, In<3> pos_weight, const Attrs& attrs) {
+            const Tensor log_probability = logsigmoid(x), linear = mul(sub(one(), target), x);
+            const Tensor positive = *pos_weight ? add(mul(sub(pos_weight, one()), target), one()) : Tensor();
+            const Tensor loss = sub(linear, positive ? mul(log_probability, positive) : log_probability);
+            return mul(loss, gradient_of_each(g, attrs.reduction, {&*x, &*weight, &*pos_weight}));
+        },
+        [](const Tensor& g, In<0> x, In<1> target, In<2> weight, In<3> pos_weight, const Attrs& attrs) {
+            return neg(mul(mul(target, logsigmoid(x)), weighted(g, x, weight, pos_weight, attrs)));
         },
     };
 };

@@ -65,7 +65,7 @@ def soft_margin_loss(
         >>> torch.nn.functional.soft_margin_loss(scores, target, reduction="none")
         tensor([0.6931, 2.1269])
     """
-    if target.requires_grad and clew.is_grad_enabled():
+    if clew._core.asks_for_derivative(target):
         raise RuntimeError(
             "soft_margin_loss: The function 'soft_margin_loss' is not differentiable with respect to argument 'target'."
             " This input cannot have requires_grad True."
