@@ -52,7 +52,7 @@ def recorded(case, dtype="float64"):
 
 
 class CompiledProgram:
-    """What `to_c` wrote, in this process; its arrays by their names."""
+    """What `to_c` wrote, in this process, compiled with the flags of its Makefile; its arrays by their names."""
 
     def __init__(self, program, folder: Path, *options: str) -> None:
         self.sizes = program.to_c(folder)
@@ -60,7 +60,7 @@ class CompiledProgram:
             name: (str(one.dtype).removeprefix("torch."), tuple(one.shape)) for name, one in program._names.items()
         }
         library = folder / "program.so"
-        command = ["gcc", *WARNINGS, "-O1", *options, "-shared", "-fPIC", "-o", library, folder / "program.c", "-lm"]
+        command = ["gcc", *WARNINGS, "-O2", *options, "-shared", "-fPIC", "-o", library, folder / "program.c", "-lm"]
         subprocess.run(command, check=True)
         self._library = ctypes.CDLL(str(library))
 

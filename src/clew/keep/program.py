@@ -207,8 +207,10 @@ class Program:
 
         It maps a dict of named inputs, arrays, to a dict of the named tensors that the program makes or writes. An
         input that is left out, and what has no name, has the value of now: name an optimizer's state to carry it on.
+        Without jax_enable_x64, int64 is computed in 32 bits, with a warning that names a step that may need more.
 
         Raises:
+            RuntimeError: by the function, without jax_enable_x64: the program needs float64, or integers of 64 bits.
             NotImplementedError: operations that JAX can't express here, with their lines.
             ValueError: a name is of a tensor that the program neither reads nor makes; two named inputs share memory;
                 or an input has another shape, strides or dtype.

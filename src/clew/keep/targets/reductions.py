@@ -94,7 +94,8 @@ def first_equal(k: Builder, out: Operand, x: Operand, value: Operand, axes: list
         index = constant(0, "int64")
         for axis, size in axes:
             index = index * size + loop_index(axis)
-        return where(x.equals(value) | (is_nan(x) & is_nan(value)), index, 2**62)
+        behind = math.prod(size for _, size in axes)
+        return where(x.equals(value) | (is_nan(x) & is_nan(value)), index, behind)
 
     k.reduce(out, "min", place, x, value, raw=(0, 1))
 

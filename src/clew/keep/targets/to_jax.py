@@ -1,8 +1,14 @@
-"""A program as a pure function for JAX."""
+"""A program as a pure function for JAX.
+
+Without jax_enable_x64, which is JAX's default, its integers and floats have 32 bits. float64 is refused then; int64 is
+computed in 32 bits where the program, its constants and its arguments let it (narrow.py).
+"""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -11,12 +17,14 @@ from .arrays import run
 from .errors import missing_package
 from .functions import FUNCTIONS
 from .kernels import Kernel, Origin
-from .lower import Lowered, lower
+from .lower import Lowered, Named, lower
+from .narrow import narrow
 
 if TYPE_CHECKING:
     from ..program import Program
 
 Arrays = dict[str, Any]
+X64 = "jax.config.update('jax_enable_x64', True)"
 
 
 def to_jax(program: Program) -> Callable[[Mapping[str, Any]], Arrays]:
@@ -26,11 +34,25 @@ def to_jax(program: Program) -> Callable[[Mapping[str, Any]], Arrays]:
         raise missing_package("to_jax", "jax") from None
     lowered = lower(program, "to_jax")
     inputs = {one.name: one for one in lowered.named if one.is_input}
-    wide = any(memory.dtype == "float64" for memory in lowered.memories())
+    bits = narrow(lowered)
+    told: list[Origin] = []
+
+    in_doubles = any(memory.dtype == "float64" for memory in lowered.memories())
+
+    def warn_of_overflow(stacklevel: int) -> None:
+        if bits.overflow is not None and not told and not jax.config.read("jax_enable_x64"):
+            told.append(bits.overflow)
+            warnings.warn(
+                f"to_jax: without jax_enable_x64, int64 has 32 bits; {bits.overflow.fails('may need more')}. To do: "
+                f"{X64}, or use int32 tensors where the values fit",
+                stacklevel=stacklevel,
+            )
 
     def function(arguments: Mapping[str, Any]) -> Arrays:
-        if wide and not jax.config.read("jax_enable_x64"):
-            raise RuntimeError("to_jax: the program computes in float64; jax.config.update('jax_enable_x64', True)")
+        wide = jax.config.read("jax_enable_x64")
+        if in_doubles and not wide:
+            raise _NeedsWide(f"to_jax: the program computes in float64; {X64}")
+        warn_of_overflow(3)
         target = _Jax()
         begin = {}
         for name, value in arguments.items():
@@ -39,6 +61,8 @@ def to_jax(program: Program) -> Callable[[Mapping[str, Any]], Arrays]:
             one = inputs[name]
             if tuple(target.jnp.shape(value)) != one.shape:
                 raise ValueError(f"to_jax: expected {name!r} of shape {one.shape}, got {target.jnp.shape(value)}")
+            if not wide and one.memory.dtype == "int64" and not isinstance(value, jax.Array):
+                _check_range(one, value, bits.limit)
             begin[one.memory] = target.cast(target.jnp.asarray(value), one.memory.dtype).reshape(-1)
         try:
             state = run(lowered, target, begin)
@@ -46,12 +70,26 @@ def to_jax(program: Program) -> Callable[[Mapping[str, Any]], Arrays]:
             raise NotImplementedError(f"to_jax: can't express {target.origin.fails(f'({why})')}") from None
         return _results(lowered, state)
 
-    if not wide or jax.config.read("jax_enable_x64"):  # what can't be expressed is said now, not by the first call
-        kinds = {name: jax.dtypes.canonicalize_dtype(one.memory.dtype) for name, one in inputs.items()}
+    warn_of_overflow(4)
+    kinds = {name: jax.dtypes.canonicalize_dtype(one.memory.dtype) for name, one in inputs.items()}
+    with suppress(_NeedsWide):  # It may be switched on before the first call. What can't be expressed is said now.
         jax.eval_shape(function, {name: jax.ShapeDtypeStruct(inputs[name].shape, kind) for name, kind in kinds.items()})
     function.__name__ = "program"
     function.__doc__ = f"A program kept by clew, from a dict of {sorted(inputs)}."
     return function
+
+
+class _NeedsWide(RuntimeError):
+    """Of 64 bits, which JAX has not by default."""
+
+
+def _check_range(one: Named, value: Any, limit: int) -> None:
+    given = numpy.asarray(value)
+    if given.size and (given.min() < -limit - 1 or given.max() > limit):
+        raise _NeedsWide(
+            f"to_jax: expected {one.name!r} within [{-limit - 1}, {limit}], as int64 has 32 bits without "
+            f"jax_enable_x64; got {given.min()} to {given.max()}. To do: {X64}"
+        )
 
 
 def _results(lowered: Lowered, state: dict[Any, Any]) -> Arrays:
@@ -72,7 +110,11 @@ class _Jax:
         self.origin = kernel.origin
 
     def constant(self, values: numpy.ndarray[Any, Any]) -> Any:
-        return self.jnp.asarray(values.astype(self._kind(str(values.dtype))))
+        narrowed = values.astype(self._kind(str(values.dtype)))
+        if narrowed.dtype != values.dtype and not numpy.array_equal(narrowed, values):
+            extreme = max(values.min(), values.max(), key=abs)
+            raise _NeedsWide(f"to_jax: {self.origin.fails(f'needs 64 bits for {extreme}')}. To do: {X64}")
+        return self.jnp.asarray(narrowed)
 
     def function(self, name: str, args: tuple[Any, ...], dtype: str) -> Any:
         path = FUNCTIONS[name].jax.split(".")
@@ -90,7 +132,10 @@ class _Jax:
         return x.astype(self._kind(dtype))
 
     def _kind(self, dtype: str) -> Any:
-        return self.jax.dtypes.canonicalize_dtype(dtype)
+        kind = self.jax.dtypes.canonicalize_dtype(dtype)
+        if dtype == "float64" and kind != dtype:
+            raise _NeedsWide(f"to_jax: {self.origin.fails('computes in float64')}. To do: {X64}")
+        return kind
 
     def reshape(self, x: Any, shape: tuple[int, ...]) -> Any:
         return self.jnp.reshape(x, shape)

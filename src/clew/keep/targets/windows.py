@@ -160,7 +160,7 @@ def _max_pool(k: Builder, step: Call) -> None:
             index = index * sizes[i] + here
             if whole[i] != sizes[i]:
                 valid = valid & (here >= 0) & (here < sizes[i])
-        return where(valid, index, 2**62)
+        return where(valid, index, math.prod(sizes))
 
     x_rank = x.rank
     k.reduce(out.inserted(*tail), "max", same, spread)
