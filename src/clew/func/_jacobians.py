@@ -67,7 +67,7 @@ def jacrev(
         sizes = [one.numel() for one in outputs]
         parts = [leaf.split(sizes) for leaf in leaves]
         blocks = [
-            tree_unflatten([part[i].reshape(*one.shape, *part[i].shape[1:]) for part in parts], spec_of_inputs)
+            tree_unflatten([part[i].reshape((*one.shape, *part[i].shape[1:])) for part in parts], spec_of_inputs)
             for i, one in enumerate(outputs)
         ]
         found = tree_unflatten(blocks, spec)
@@ -108,7 +108,7 @@ def jacfwd(func: Func, argnums: Argnums = 0, has_aux: bool = False, *, randomnes
 
         def blocks(column: Tensor) -> Any:
             parts = [
-                part.movedim(0, -1).reshape(*part.shape[1:], *one.shape)
+                part.movedim(0, -1).reshape((*part.shape[1:], *one.shape))
                 for part, one in zip(column.split(sizes), inputs, strict=True)
             ]
             tree = tree_unflatten(parts, spec_of_inputs)

@@ -35,8 +35,22 @@ def _new(
     if device is None:
         device = model.device
     sizes = checked_size(name, given, size)
-    fill = (lambda kind: _ops._empty(sizes, kind)) if value is None else (lambda kind: _ops._full(sizes, value, kind))
+
+    def fill(kind: Any) -> Tensor:
+        return _in_the_batches_of(
+            model, sizes, lambda sizes: _ops._empty(sizes, kind) if value is None else _ops._full(sizes, value, kind)
+        )
+
     return made(name, fill, None, dtype, requires_grad, model.dtype, device)
+
+
+def _in_the_batches_of(model: Tensor, sizes: tuple[int, ...], make: Callable[[tuple[int, ...]], Tensor]) -> Tensor:
+    """What `make` gives for the sizes; in `vmap` one for each sample of the model, to which samples can be written."""
+    batch = _core.batch_of(model)
+    if not batch:
+        return make(sizes)
+    length = dict(_core.active_batches())[batch]
+    return _core.make_batched(_in_the_batches_of(_core.batch_value(model), (length, *sizes), make), batch)
 
 
 def _of_sizes(name: str, value: int | None, where: str, doc: str) -> Callable[..., Tensor]:
@@ -111,7 +125,20 @@ def new_empty_strided(
     """
     kind = checked_dtype("new_empty_strided", dtype, self.dtype)
     options.setdefault("device", self.device)
-    return empty_strided(size, stride, dtype=kind, requires_grad=requires_grad, **options)
+    strides = tuple(stride)
+
+    def make(sizes: tuple[int, ...]) -> Tensor:
+        batches = len(sizes) - len(strides)  # whole samples, one after the other
+        inner = tuple(strides)
+        span = 1 + sum((n - 1) * step for n, step in zip(sizes[batches:], inner, strict=True))
+        for length in reversed(sizes[:batches]):
+            inner, span = (span, *inner), span * length
+        return empty_strided(sizes, inner, dtype=kind, **options)
+
+    if not _core.batch_of(self):
+        return empty_strided(size, stride, dtype=kind, requires_grad=requires_grad, **options)
+    result = _in_the_batches_of(self, tuple(size), make)
+    return result.requires_grad_() if requires_grad else result
 
 
 @domain("real, data=[1.0, 2.0]")
