@@ -28,7 +28,7 @@ def test_a_result_of_einsum(torch):
 def test_a_result_that_is_a_view(torch):
     """https://github.com/pytorch/pytorch/issues/14707
 
-    A write under `no_grad` to a result that is a view replaced the function's backward, in silence, by that of the view.
+    A write under `no_grad` to a result that is a view replaced the function's backward by the view's, in silence.
     """
 
     class Flat(torch.autograd.Function):
