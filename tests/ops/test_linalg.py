@@ -1,5 +1,7 @@
 """clew.linalg against PyTorch: shapes, batches, dtypes, memory layouts, empty and singular matrices, errors."""
 
+import itertools
+
 import numpy
 import pytest
 
@@ -371,6 +373,58 @@ def test_the_derivative_of_a_singular_determinant_is_exact():
         cofactors = numpy.zeros((3, 3))
         cofactors[2, 2] = expected
         numpy.testing.assert_allclose(gradient.numpy(), cofactors, atol=1e-12)
+
+
+def by_permutations(A):
+    """The determinant as a polynomial of the entries, which is differentiated as one."""
+    size = A.shape[-1]
+    total = 0
+    for order in itertools.permutations(range(size)):
+        term = round(numpy.linalg.det(numpy.eye(size)[list(order)]))
+        for row, column in enumerate(order):
+            term = term * A[row, column]
+        total = total + term
+    return total
+
+
+@pytest.mark.parametrize(("size", "rank"), [(size, rank) for size in (1, 2, 3, 4) for rank in range(size + 1)])
+def test_every_derivative_of_a_determinant_at_every_rank(size, rank):
+    generator = numpy.random.default_rng(0)
+    draw = generator.standard_normal
+    A = clew.tensor(draw((size, rank)) @ draw((rank, size)))
+    directions = [clew.tensor(draw((size, size))) for _ in range(5)]
+
+    def derivative(function, ways):
+        for way, direction in zip(ways, directions, strict=False):
+            if way == "j":
+                function = lambda A, f=function, v=direction: clew.func.jvp(f, (A,), (v,))[1]  # noqa: E731
+            else:
+                function = lambda A, f=function, v=direction: (clew.func.grad(f)(A) * v).sum()  # noqa: E731
+        return function(A).item()
+
+    for ways in ("g", "j", "gg", "jj", "gj", "jg", "ggg", "jjj", "gjg", "gggg", "jgjg", "ggggg"):
+        expected = derivative(by_permutations, ways)
+        assert derivative(clew.linalg.det, ways) == pytest.approx(expected, rel=1e-9, abs=1e-9), ways
+
+
+@pytest.mark.parametrize("rank", [18, 19, 20])
+@pytest.mark.parametrize("smallest", [1.0, 1e-6])
+def test_second_derivatives_of_a_larger_determinant(rank, smallest):
+    """At L diag(s) R along X and Y: det([[Xii, Xij], [Yji, Yjj]]) times the product of the other s, for all i != j."""
+    size = 20
+    draw = numpy.random.default_rng(0).standard_normal
+    left, right = (numpy.linalg.qr(draw((size, size)))[0] for _ in range(2))
+    s = numpy.concatenate([numpy.geomspace(2, smallest, rank), numpy.zeros(size - rank)])
+    X, Y = draw((size, size)), draw((size, size))
+    A = clew.tensor((left * s) @ right).requires_grad_()
+    (g,) = clew.autograd.grad(clew.linalg.det(A), A, create_graph=True)
+    (found,) = clew.autograd.grad((g * clew.tensor(X)).sum(), A)
+    x, y = left.T @ X @ right.T, left.T @ Y @ right.T
+    expected = 0
+    for i, j in itertools.permutations(range(size), 2):
+        expected += (x[i, i] * y[j, j] - x[i, j] * y[j, i]) * numpy.delete(s, [i, j]).prod()
+    expected *= numpy.linalg.det(left) * numpy.linalg.det(right)
+    assert (found.numpy() * Y).sum() == pytest.approx(expected, rel=1e-8)
 
 
 def test_a_wide_or_half_empty_system_of_a_thousand():
