@@ -293,7 +293,7 @@ def test_tensors_in_vmap_are_no_leaves(torch):
 
 @pytest.mark.parametrize("randomness", ["same", "different"])
 def test_random_numbers_in_vmap(torch, randomness):
-    """https://github.com/pytorch/functorch/issues/1097
+    """https://github.com/pytorch/functorch/issues/408, https://github.com/pytorch/rl/issues/2313
 
     Random numbers in `vmap` must be asked for; then dropout is the same for each sample, or differs.
     """
@@ -379,9 +379,9 @@ def test_triangular_solves_in_forward_mode(torch):
 
 
 def test_maximum_in_forward_mode(torch):
-    """https://github.com/pytorch/functorch/issues/434
+    """https://github.com/pytorch/pytorch/issues/69034
 
-    The tangents of `max` and `min` were wrong at ties; forward and reverse mode have to share one convention.
+    The tangents of `max` and `min` were wrong; at ties forward and reverse mode have to share one convention.
     """
     x = torch.tensor([2.0, 2.0, 1.0], dtype=torch.float64)
     for function in (torch.max, torch.amax, lambda x: x.max(0)[0], torch.median, lambda x: x.norm(float("inf"))):

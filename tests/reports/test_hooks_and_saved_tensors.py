@@ -5,6 +5,7 @@ The first line of a docstring is the report.
 
 import math
 import threading
+import warnings
 
 import pytest
 
@@ -90,7 +91,7 @@ def test_module_hooks_beside_writes(torch):
 
 
 def test_full_backward_hooks_see_gradients_of_the_module(torch):
-    """https://github.com/pytorch/pytorch/pull/79996
+    """https://github.com/pytorch/pytorch/issues/7040, https://github.com/pytorch/pytorch/issues/598
 
     They get the gradients to the module's inputs and outputs, not those of its last operation, and may replace them.
     """
@@ -106,6 +107,21 @@ def test_full_backward_hooks_see_gradients_of_the_module(torch):
     net(x).sum().backward()
     assert seen == [((4, 2), (4, 1))]
     assert x.grad.abs().sum().item() == 0
+
+
+def test_full_backward_hooks_of_a_module_whose_input_needs_no_gradient(torch):
+    """https://github.com/pytorch/pytorch/issues/56380, https://github.com/pytorch/pytorch/issues/117925
+
+    The hook of the first module did not run, as its input requires no gradient. It runs, with None for the input.
+    """
+    seen = []
+    net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))
+    for layer in net:
+        layer.register_full_backward_hook(lambda module, before, after: seen.append((module, before[0] is None)))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Full backward hook is firing")
+        net(torch.ones(4, 2)).sum().backward()
+    assert seen == [(net[2], False), (net[1], False), (net[0], True)]
 
 
 def counted(torch, *layers):

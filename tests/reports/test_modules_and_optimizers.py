@@ -50,7 +50,7 @@ def test_an_optimizer_with_gradients_of_some(torch):
 
 
 def test_the_scheduler_steps_after_the_optimizer(torch):
-    """https://github.com/pytorch/pytorch/pull/42754
+    """https://github.com/deepspeedai/DeepSpeed/issues/1120, https://github.com/huggingface/transformers/issues/2277
 
     A scheduler that steps before the optimizer skips the first learning rate, and warns.
     """
@@ -189,7 +189,7 @@ def test_deepcopy_of_a_module_that_keeps_its_output(torch):
 
 
 def test_deepcopy_keeps_what_is_shared(torch):
-    """https://github.com/pytorch/pytorch/issues/33785
+    """https://github.com/pytorch/pytorch/issues/81186
 
     A copy of a module with tied weights ties its own. A parameter's copy begins without a gradient, a tensor's has one.
     """
@@ -207,7 +207,7 @@ def test_deepcopy_keeps_what_is_shared(torch):
 
 
 def test_pickles_have_no_history(torch):
-    """https://github.com/pytorch/pytorch/issues/1678
+    """https://github.com/pytorch/pytorch/issues/48697
 
     Of a result with a history `torch.save` keeps the value; `requires_grad` stays, and views stay views of one storage.
     """
@@ -226,9 +226,10 @@ def test_pickles_have_no_history(torch):
 
 
 def test_parametrizations_pass_gradients_to_the_original(torch):
-    """https://github.com/pytorch/pytorch/issues/86708
+    """https://github.com/pytorch/pytorch/issues/71062
 
-    The gradient goes to the original parameter, through the parametrization, also where the weight is used twice.
+    The gradient goes to the original parameter, also where the weight is cached and used twice: a backward for each use
+    failed, as the second went through the part that they share.
     """
     parametrize = torch.nn.utils.parametrize
 
@@ -244,6 +245,46 @@ def test_parametrizations_pass_gradients_to_the_original(torch):
         (layer(x) + layer(x)).sum().backward()
     expected = torch.tensor([[1.0, 2.0 + 1.0], [0.0, 2.0]]) * 2
     assert layer.parametrizations.weight.original.grad.equal(expected)
+
+
+def test_spectral_norm_in_evaluation(torch):
+    """https://github.com/pytorch/pytorch/issues/12737
+
+    In evaluation mode the gradient did not reach the original weight.
+    """
+    layer = torch.nn.utils.parametrizations.spectral_norm(torch.nn.Linear(3, 2))
+    for training in (True, False):
+        layer.train(training).zero_grad()
+        layer(torch.ones(1, 3)).sum().backward()
+        g = layer.parametrizations.weight.original.grad
+        assert g.abs().sum() > 0
+        weight = layer.parametrizations.weight.original.detach()
+        assert (g * weight).sum().item() == pytest.approx(0, abs=1e-4), "the norm does not depend on the weight's size"
+
+
+def test_a_write_into_the_argument_of_a_module(torch):
+    """https://github.com/pytorch/pytorch/issues/9634
+
+    A layer with `x += self.bias` changes its caller's batch: trained on that again and again it learns nothing.
+    """
+
+    class Bias(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.bias = torch.nn.Parameter(torch.ones(2))
+
+        def forward(self, x):
+            x += self.bias
+            return x
+
+    layer, batch = Bias(), torch.zeros(3, 2)
+    out = layer(batch)
+    assert out is batch
+    assert batch.requires_grad
+    out.sum().backward()
+    assert layer.bias.grad.tolist() == [3, 3]
+    with pytest.raises(RuntimeError, match="leaf"):
+        layer(torch.zeros(3, 2, requires_grad=True))
 
 
 def test_attention_masks_of_a_multihead_layer(torch):

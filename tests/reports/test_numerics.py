@@ -64,9 +64,9 @@ def test_atan2_of_numbers_whose_squares_are_out_of_range(torch, size):
 @pytest.mark.beyond
 @pytest.mark.parametrize("size", [1e-30, 1e30])
 def test_norms_of_numbers_whose_squares_are_out_of_range(torch, size):
-    """https://github.com/pytorch/pytorch/issues/36493
+    """https://github.com/pytorch/pytorch/issues/193006, https://github.com/jax-ml/jax/issues/5816
 
-    The norm of numbers around 1e-30 in float32 was 0, and so was its gradient: "underflow issues in the backward pass".
+    The norm of numbers around 1e20 in float32 was infinite and its gradient 0 in silence; of 1e-30 both were 0.
     """
     x = torch.tensor([3 * size, 4 * size], dtype=torch.float32, requires_grad=True)
     y = x.norm()

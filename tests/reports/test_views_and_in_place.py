@@ -259,9 +259,9 @@ def test_retained_gradient_of_a_written_view(torch):
 
 
 def test_a_write_of_a_gradient_does_not_change_another(torch):
-    """https://github.com/pytorch/pytorch/issues/49256
+    """https://github.com/pytorch/pytorch/issues/46168
 
-    Two leaves must not share one gradient's memory, nor with the gradient that was handed in.
+    In the backward of x + y both gradients are one tensor; the leaves must not share it, nor what was handed in.
     """
     x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
     incoming = torch.ones(2)
@@ -282,3 +282,77 @@ def test_gradients_have_their_leaves_strides(torch):
     turned = torch.randn(3, 2).t().requires_grad_()
     (turned * 2).sum().backward()
     assert turned.grad.stride() == turned.stride() == (1, 2)
+
+
+def test_a_write_over_what_was_saved(torch):
+    """https://github.com/pytorch/pytorch/issues/9391
+
+    `sigmoid` saves its result, so a write to that is refused; `1 / (exp(-a) + 1)` saves other tensors, and it is fine.
+    """
+    a = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    b = a.sigmoid()
+    b[1] = 2
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        b.sum().backward()
+    b = torch.div(1, (-a).exp() + 1)
+    kept = b.detach().clone()
+    b[1] = 2
+    b.sum().backward()
+    expected = kept * (1 - kept)
+    expected[1] = 0
+    assert torch.allclose(a.grad, expected)
+
+
+def test_a_product_that_is_written_where_it_was_read(torch):
+    """https://github.com/pytorch/pytorch/issues/55980
+
+    `x[0] *= v` is differentiated, `x[0] = x[0] * v` is refused: the product saves what is written over then.
+    """
+    leaf, v = torch.tensor([[2.0], [3.0]], requires_grad=True), torch.tensor([5.0], requires_grad=True)
+    x = leaf * 1
+    x[0] *= v
+    x.sum().backward()
+    assert leaf.grad.tolist() == [[5], [1]]
+    assert v.grad.tolist() == [2]
+    x = leaf * 1
+    x[0] = x[0] * v
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        x.sum().backward()
+    x = leaf * 1
+    x[0] = x[0].clone() * v
+    x.sum().backward()
+    assert v.grad.tolist() == [4]
+
+
+def test_a_recurrence_in_one_tensor(torch):
+    """https://github.com/pytorch/pytorch/issues/36470
+
+    f[i] = g(f[i - 1] x) in one tensor is refused, as a write to one place counts for all; a list and `stack` are fine.
+    """
+    x = torch.ones(1, dtype=torch.float64, requires_grad=True)
+    f = torch.zeros(4, dtype=torch.float64)
+    f[0] = 1
+    for i in range(1, 4):
+        f[i] = (f[i - 1] * x).sigmoid().squeeze()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        f.sum().backward()
+
+    def recurrence(x):
+        values = [torch.ones(1, dtype=torch.float64)]
+        for _ in range(3):
+            values.append((values[-1] * x).sigmoid())
+        return torch.stack(values).sum()
+
+    assert torch.autograd.gradcheck(recurrence, x)
+
+
+def test_relu_in_place(torch):
+    """https://github.com/pytorch/pytorch/issues/1029
+
+    `relu(x, inplace=True)` has the gradient of `relu(x)`.
+    """
+    for inplace in (True, False):
+        leaf = torch.tensor([-1.0, 2.0], requires_grad=True)
+        y = torch.nn.functional.relu(leaf.clone(), inplace=inplace)
+        (y * torch.tensor([3.0, 5.0])).sum().backward()
+        assert leaf.grad.tolist() == [0, 5]
