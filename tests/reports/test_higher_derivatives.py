@@ -145,8 +145,7 @@ def reused_product(torch, t):
     return (m * m) * m
 
 
-ISSUES = "https://github.com/pytorch/pytorch/issues/"
-SMOOTH = {  # name: (function, point, issue)
+SMOOTH = {  # name: (function, point, PyTorch's issues)
     "det": (determinant, 0.7, "196696, 192540"),
     "slogdet": (logarithm_of_the_determinant, 0.7, "192540"),
     "solve": (solution, -0.5, "196695"),

@@ -93,7 +93,7 @@ def test_losses_of_two_dtypes(torch):
     """https://github.com/pytorch/pytorch/issues/36553, https://github.com/pytorch/pytorch/issues/94086,
     https://github.com/pytorch/pytorch/issues/76785
 
-    `mse_loss` and `l1_loss` of a float64 prediction and a float32 target failed in backward: they work or raise at once.
+    `mse_loss` and `l1_loss` of a float64 prediction and a float32 target failed in backward: they work, or raise first.
     """
     functional = torch.nn.functional
     for loss in (functional.mse_loss, functional.l1_loss, functional.smooth_l1_loss, functional.huber_loss, torch.dist):
