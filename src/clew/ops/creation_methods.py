@@ -35,11 +35,12 @@ def _new(
     if device is None:
         device = model.device
     sizes = checked_size(name, given, size)
+    fill = (lambda kind: _ops._empty(sizes, kind)) if value is None else (lambda kind: _ops._full(sizes, value, kind))
+    if _core.batch_of(model):
+        number = 0 if value is None else value
 
-    def fill(kind: Any) -> Tensor:
-        return _in_the_batches_of(
-            model, sizes, lambda sizes: _ops._empty(sizes, kind) if value is None else _ops._full(sizes, value, kind)
-        )
+        def fill(kind: Any) -> Tensor:
+            return _in_the_batches_of(model, sizes, lambda all_sizes: _ops._full(all_sizes, number, kind))
 
     return made(name, fill, None, dtype, requires_grad, model.dtype, device)
 
@@ -125,18 +126,16 @@ def new_empty_strided(
     """
     kind = checked_dtype("new_empty_strided", dtype, self.dtype)
     options.setdefault("device", self.device)
-    strides = tuple(stride)
+    if not _core.batch_of(self) or len(size) != len(stride):
+        return empty_strided(size, stride, dtype=kind, requires_grad=requires_grad, **options)
 
     def make(sizes: tuple[int, ...]) -> Tensor:
-        batches = len(sizes) - len(strides)  # whole samples, one after the other
-        inner = tuple(strides)
-        span = 1 + sum((n - 1) * step for n, step in zip(sizes[batches:], inner, strict=True))
-        for length in reversed(sizes[:batches]):
-            inner, span = (span, *inner), span * length
-        return empty_strided(sizes, inner, dtype=kind, **options)
+        strides = tuple(stride)
+        span = max(1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True)), 1)
+        for length in reversed(sizes[: len(sizes) - len(size)]):  # whole samples, one after the other
+            strides, span = (span, *strides), span * length
+        return empty_strided(sizes, strides, dtype=kind, **options)
 
-    if not _core.batch_of(self):
-        return empty_strided(size, stride, dtype=kind, requires_grad=requires_grad, **options)
     result = _in_the_batches_of(self, tuple(size), make)
     return result.requires_grad_() if requires_grad else result
 
