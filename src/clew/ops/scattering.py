@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor
+from .._device import placed
 from .._operation import FUNCTION, IN_PLACE, METHOD, from_forward, operation
 from ._options import axis_of
 
@@ -87,12 +88,23 @@ _define_replaced(
 )
 
 
+def _gradient_of_put(g: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
+    """Of several elements that were put into one place only the last is in the result."""
+    read = g.take(index)
+    if not accumulate:
+        with placed(g.device):
+            order = _ops._arange(0, index.numel(), 1, index.dtype).reshape(index.shape)
+            last = _ops._full((g.numel(),), 0, index.dtype).put(index, order)
+        read = read.masked_fill(last.take(index) != order, 0)
+    return read.reshape(source.shape)
+
+
 @operation(
     "put(Tensor self, Tensor index, Tensor source, bool accumulate=False)",
     rules=(
         lambda g, index, accumulate: g if accumulate else g.put(index, g.new_zeros(index.shape)),
         None,
-        lambda g, index, source: g.take(index).reshape(source.shape),
+        _gradient_of_put,
     ),
     flags=METHOD | FUNCTION | IN_PLACE,
     arrays=False,
