@@ -218,6 +218,25 @@ def test_a_wrong_reduction_is_refused_when_the_module_is_made(torch):
         torch.nn.MSELoss(reduction="average")
 
 
+HINGES = {
+    "hinge_embedding": lambda m, x: m.nn.functional.hinge_embedding_loss(x, m.tensor([1, -1, -1])),
+    "margin_ranking": lambda m, x: m.nn.functional.margin_ranking_loss(x, x.detach(), m.ones(3)),
+    "multi_margin": lambda m, x: m.nn.functional.multi_margin_loss(x, m.tensor(1)),
+    "multi_margin of squares": lambda m, x: m.nn.functional.multi_margin_loss(x, m.tensor(1), p=2),
+    "multilabel_margin": lambda m, x: m.nn.functional.multilabel_margin_loss(x, m.tensor([1, -1, -1])),
+}
+
+
+@pytest.mark.parametrize("name", HINGES)
+def test_hinges_agree_at_their_corners(name, agree):
+    def program(m):
+        x = m.tensor([1.0, 2.0, 1.0], requires_grad=True)
+        HINGES[name](m, x).backward()
+        return x.grad
+
+    agree(program)
+
+
 def test_losses_have_second_derivatives(torch):
     F = torch.nn.functional
     x = torch.rand(3, 2, dtype=torch.float64).clamp(0.1, 0.9).requires_grad_()

@@ -148,7 +148,7 @@ def multi_margin_loss(
             f"multi_margin_loss: inconsistent weight size, expected {input.shape[-1]} but got {list(weight.shape)}"
         )
     classes = target.reshape(input.shape[:-1]).unsqueeze(-1)
-    terms = (margin - input.gather(-1, classes) + input).clamp_min(0)
+    terms = (margin - input.gather(-1, classes) + input).relu()
     terms = terms * terms if p == 2 else terms
     if weight is not None:
         terms = terms * weight[classes]
@@ -189,7 +189,7 @@ def multilabel_margin_loss(
     listed = (target < 0).cumsum(-1) == 0
     classes = target.masked_fill(~listed, 0)
     is_target = target.new_zeros(target.shape, dtype=clew.int64).scatter_add_(-1, classes, listed.long()) > 0
-    terms = (1 - input.gather(-1, classes).unsqueeze(-1) + input.unsqueeze(-2)).clamp_min(0)
+    terms = (1 - input.gather(-1, classes).unsqueeze(-1) + input.unsqueeze(-2)).relu()
     counted = listed.unsqueeze(-1) & ~is_target.unsqueeze(-2)
     loss = terms.masked_fill(~counted, 0.0).sum((-2, -1)) / input.shape[-1]
     return reduced(loss, reduction)
