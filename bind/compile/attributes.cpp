@@ -3,7 +3,6 @@
 #include "bind/compile/tracer.h"
 
 #include <cstring>
-#include <string_view>
 
 #include "bind/errors.h"
 #include "bind/objects.h"
@@ -46,6 +45,11 @@ PyTypeObject* base_in_c(PyTypeObject* type) {
     return type;
 }
 
+bool is_union(PyObject* object) {
+    static PyObject* const type = from_module("types", "UnionType");
+    return as_object(Py_TYPE(object)) == type;
+}
+
 // In a module's __dict__. It is Python, and watched.
 PyObject* module_getter() {
     static PyObject* const name = PyUnicode_InternFromString("__getattr__");
@@ -54,10 +58,19 @@ PyObject* module_getter() {
 
 }  // namespace
 
+// A look-up compares with what has the same hash, by what its class has for that.
+void Tracer::touch_keys(PyObject* dict) {
+    if (!touched_keys_.insert(dict).second) return;
+    hold(nb::borrow(dict));
+    PyObject *key, *value;
+    for (Py_ssize_t place = 0; PyDict_Next(dict, &place, &key, &value);) touch_key(key);
+}
+
 void Tracer::look_up_entry(PyObject* dict, PyObject* key) {
     if (Counter* const counter = counter_of(dict, key)) return read_counter(*counter);
     if (was_set(dict, key)) return;
     if (follow_option(dict, key)) return;
+    touch_keys(dict);
     state.entry(dict, key);
     PyObject* const value = PyDict_GetItemWithError(dict, key);
     if (value == nullptr && PyErr_Occurred()) throw PythonError();
@@ -73,15 +86,27 @@ void Tracer::descriptor(PyObject* found) {
     if ((Py_TYPE(found)->tp_flags & Py_TPFLAGS_HEAPTYPE) && !PyType_Check(found)) touch(found);
 }
 
+// isinstance() believes what an object has for a `__class__`.
+void Tracer::pretended_class(PyObject* object) {
+    static PyObject* const name = PyUnicode_InternFromString("__class__");
+    PyTypeObject* const type = Py_TYPE(object);
+    if (as_tensor(object) || !is_python_class(type)) return;
+    if (_PyType_Lookup(type, name) != _PyType_Lookup(&PyBaseObject_Type, name)) instance_attribute(object, name);
+}
+
 void Tracer::kinds(PyObject* classes) {
     if (PyTuple_Check(classes)) {
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes); ++i) kinds(PyTuple_GET_ITEM(classes, i));
         return;
     }
+    if (is_union(classes))  // int | Kind
+        return kinds(nb::steal(checked(PyObject_GetAttrString(classes, "__args__"))).ptr());
     contents(classes);
-    if (std::strcmp(Py_TYPE(classes)->tp_name, "ABCMeta") == 0 ||
-        std::strcmp(Py_TYPE(classes)->tp_name, "abc.ABCMeta") == 0)
-        state.registered_classes();
+    if (PyType_Check(classes)) return;
+    touch(classes);
+    if (!has_python_method(Py_TYPE(classes), "__instancecheck__") &&
+        !has_python_method(Py_TYPE(classes), "__subclasscheck__"))
+        stay_eager(std::string("asks whether something is of a ") + Py_TYPE(classes)->tp_name + ", which is no class");
 }
 
 void Tracer::attribute(PyObject* object, PyObject* name) {
@@ -163,7 +188,7 @@ bool Tracer::data_attribute(PyObject* object, PyObject* found, PyObject* name) {
         const nb::object getter = nb::steal(PyObject_GetAttrString(found, "fget"));
         add_older(getter.ptr());
         if (!getter.is_none() && !PyFunction_Check(getter.ptr())) call(getter.ptr(), &object, 1);  // others are watched
-    } else if (std::string_view(Py_TYPE(found)->tp_name).ends_with("_tuplegetter")) {              // of a named tuple
+    } else if (is_getter_of_tuple(found)) {
         if (older) contents(object, false);
     } else if (older && !has_python_method(Py_TYPE(found), "__get__")) {
         stay_eager(std::string("reads a ") + Py_TYPE(found)->tp_name);
@@ -252,6 +277,7 @@ void Tracer::subscript(PyObject* container, PyObject* key) {
     note_identity(key);
     contents(key);
     if (as_tensor(container)) return;
+    touch(container);
     const bool older = is_older(container);
     if (PyTuple_Check(container)) {
         if (older) contents(container, false);

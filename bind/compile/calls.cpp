@@ -36,16 +36,6 @@ const std::string* known_call(const std::string& name) {
 
 #if CLEW_READS_FRAMES
 
-namespace {
-
-std::string full_name(PyObject* callee) {
-    const std::string module = text_of(callee, "__module__");
-    const std::string name = text_of(callee, "__qualname__");
-    return module.empty() ? name : module + "." + name;
-}
-
-}  // namespace
-
 void Tracer::call(PyObject* callee, PyObject* const* arguments, std::size_t count) {
     if (PyFunction_Check(callee)) return;  // watched
     if (PyMethod_Check(callee)) {
@@ -138,6 +128,7 @@ void Tracer::call_type(PyTypeObject* type, PyObject* const* arguments, std::size
 
 void Tracer::call_known(const std::string& name, PyObject* const* arguments, std::size_t count) {
     const std::string* const known = known_call(name);
+    if (name.starts_with("_abc._abc_")) state.registered_classes();
     if (known == nullptr) {
         const std::string called = name.starts_with("clew._core.") ? public_callee() : "";
         return stay_eager("calls " +
@@ -157,8 +148,11 @@ void Tracer::call_known(const std::string& name, PyObject* const* arguments, std
     if (*known == "step") return call_optimizer_step(arguments, count);
     if (*known == "type") {
         if (count >= 1) ask_class(arguments[0]);
-        if (count >= 2) kinds(arguments[1]);
-        return;
+        if (count < 2) return;  // callable()
+        if (name == "builtins.issubclass" && !PyType_Check(arguments[0]))
+            stay_eager("asks for the bases of what is no class");
+        if (!PyType_Check(arguments[0])) pretended_class(arguments[0]);
+        return kinds(arguments[1]);
     }
     if (*known == "id" && count == 1) {
         note_identity(arguments[0]);

@@ -9,6 +9,7 @@
 
 #include "bind/errors.h"
 #include "bind/objects.h"
+#include "bind/operation_object.h"
 #include "core/base/error.h"
 
 #if CLEW_READS_FRAMES
@@ -25,17 +26,38 @@ void Tracer::stay_eager(std::string text) {
 
 namespace {
 
-bool is_special(PyObject* name) {
-    const std::string_view text = utf8(name);
-    return text.starts_with("__") && text.ends_with("__");
+// By an operator, a built-in function, a protocol: without an instruction that could be looked at.
+bool is_called_by_c(const std::string& name) {
+    static const std::unordered_set<std::string> plain{"keys", "send", "throw", "close", "mro"};
+    static const std::unordered_set<std::string> data{
+        "__dict__",    "__weakref__",   "__doc__",         "__module__",     "__name__",   "__qualname__",
+        "__slots__",   "__args__",      "__parameters__",  "__origin__",     "__bound__",  "__constraints__",
+        "__wrapped__", "__signature__", "__annotations__", "__match_args__", "__self__",   "__func__",
+        "__spec__",    "__file__",      "__path__",        "__loader__",     "__package__"};
+    if (!name.starts_with("__") || !name.ends_with("__")) return plain.contains(name);
+    return !data.contains(name) && !name.starts_with("__forward_");
 }
 
-// A method in C of some object (`log.append`), a cache, a partial: what these read and write is not seen.
-bool is_bound_in_c(PyObject* value) {
-    PyObject* const self = PyCFunction_Check(value) ? PyCFunction_GET_SELF(value) : nullptr;
-    const std::string_view type = Py_TYPE(value)->tp_name;
-    return (self && !PyModule_Check(self) && !PyType_Check(self)) || type == "method-wrapper" ||
-           type == "functools._lru_cache_wrapper" || is_partial(value);
+// A method in C that stands in a class as if it were inherited, or that reads no more than numbers and strings.
+bool reads_no_more_than_given(PyTypeObject* holder, const std::string& name, PyObject* value) {
+    if (Py_TYPE(value) == &operation_type || value == as_object(&Py_GenericAliasType)) return true;
+    if (PyCFunction_Check(value) && name == "__new__" && PyCFunction_GET_SELF(value) &&
+        PyType_Check(PyCFunction_GET_SELF(value)))
+        return true;
+    if (Py_TYPE(value) == &PyMethodDescr_Type || Py_TYPE(value) == &PyWrapperDescr_Type) {
+        const auto* const method = reinterpret_cast<PyDescrObject*>(value);
+        static const PyTypeObject* const atoms[] = {&PyLong_Type, &PyFloat_Type, &PyUnicode_Type, &PyBytes_Type,
+                                                    &PyComplex_Type};
+        if (std::ranges::find(atoms, method->d_type) != std::end(atoms)) return true;
+        return name == utf8(method->d_name) && PyType_IsSubtype(holder, method->d_type);
+    }
+    return Py_TYPE(value) == &PyGetSetDescr_Type || is_getter_of_tuple(value) ||
+           (!is_python_class(Py_TYPE(value)) && is_clews_callable(value));
+}
+
+std::string described(PyObject* value) {
+    const std::string name = text_of(value, "__qualname__");
+    return name.empty() ? std::string("a ") + Py_TYPE(value)->tp_name : name;
 }
 
 }  // namespace
@@ -48,12 +70,45 @@ void Tracer::touch_class(PyTypeObject* type) {
         if (!is_python_class(reinterpret_cast<PyTypeObject*>(one))) continue;
         const nb::object names = dict_of_class(one);
         PyObject *name, *value;
-        for (Py_ssize_t place = 0; PyDict_Next(names.ptr(), &place, &name, &value);)
-            if (is_bound_in_c(value) && is_special(name))
-                return stay_eager(std::string("has a class whose ") + utf8(name) + " is a " + Py_TYPE(value)->tp_name);
+        for (Py_ssize_t place = 0; PyDict_Next(names.ptr(), &place, &name, &value);) {
+            if (PyUnicode_Check(name) && is_called_by_c(utf8(name)))
+                special_method(reinterpret_cast<PyTypeObject*>(one), utf8(name), value);
             else if (!PyFunction_Check(value) && !PyType_Check(value))
                 add_older(value);
+        }
     }
+}
+
+// Note [Special methods]
+// C calls a special method without an instruction that could be looked at. A function in Python is watched as it
+// begins, however it is wrapped up; what it returns to C is looked at as it returns. Of what is written in C only those
+// may stand there that read no more than the objects which they are given.
+void Tracer::special_method(PyTypeObject* holder, const std::string& name, PyObject* value) {
+    if (PyFunction_Check(value) || is_atom(value)) return;
+    PyTypeObject* const type = Py_TYPE(value);
+    if (reads_no_more_than_given(holder, name, value)) return;
+    if (!PyType_Check(value)) add_older(value);
+    if (type == &PyStaticMethod_Type || type == &PyClassMethod_Type) {
+        const nb::object inner = nb::steal(checked(PyObject_GetAttrString(value, "__func__")));
+        return special_method(holder, name, inner.ptr());
+    }
+    if (PyMethod_Check(value)) return special_method(holder, name, PyMethod_GET_FUNCTION(value));
+    if (type == &PyProperty_Type) {
+        for (const char* const part : {"fget", "fset", "fdel"})
+            special_method(holder, name, nb::steal(checked(PyObject_GetAttrString(value, part))).ptr());
+        return;
+    }
+    const bool callable = PyCallable_Check(value);
+    if (!callable && type->tp_descr_get == nullptr) return;  // an error, if it is called
+    if (PyType_Check(value) && name == "__class__") return;  // which it pretends to be of
+    if (PyType_Check(value) && is_of_class_statement(reinterpret_cast<PyTypeObject*>(value)))
+        return touch_class(reinterpret_cast<PyTypeObject*>(value));
+    if (!PyType_Check(value) && is_of_class_statement(type)) {
+        touch_class(type);
+        if (!callable || python_call_of(type)) return;
+    }
+    stay_eager(std::string("has a class, ") + holder->tp_name + ", whose " + name + " is " + described(value) +
+               ", which is not Python");
 }
 
 void Tracer::touch(PyObject* object) {
@@ -62,6 +117,15 @@ void Tracer::touch(PyObject* object) {
         touch_class(reinterpret_cast<PyTypeObject*>(object));
     else if (is_python_class(Py_TYPE(object)) && older_.contains(object))
         state.instance(object);
+}
+
+// Of a dict or a set: C hashes it, and compares it with others.
+void Tracer::touch_key(PyObject* key) {
+    if (is_atom(key)) return;
+    if (PyTuple_CheckExact(key))
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) touch_key(PyTuple_GET_ITEM(key, i));
+    else
+        touch(key);
 }
 
 void Tracer::ask_class(PyObject* object) {
@@ -81,6 +145,12 @@ void Tracer::identity(PyObject* left, PyObject* right) {
     if (left == Py_None || right == Py_None) return;
     use(left);
     use(right);
+    if (!as_tensor(left) && !as_tensor(right)) {  // the key tells what a container has, not which one it is
+        const bool may_be_same = Py_TYPE(left) == Py_TYPE(right);
+        if (may_be_same && ((is_argument(left) && is_older(right)) || (is_argument(right) && is_older(left))))
+            stay_eager(std::string("compares which ") + Py_TYPE(left)->tp_name + " an argument is");
+        return;
+    }
     if (!as_tensor(left) || !as_tensor(right) || !is_older(left) || !is_older(right)) return;
     for (PyObject* const one : {left, right}) {
         note_identity(one);
@@ -119,6 +189,7 @@ void Tracer::contents(PyObject* object, bool deep) {
         PyObject *key, *value;
         for (Py_ssize_t place = 0; PyDict_Next(object, &place, &key, &value);) {
             if (older) add_older(key);
+            touch_key(key);
             if (deep && PyTuple_Check(key)) contents(key);
             holds(value);
         }
@@ -128,6 +199,7 @@ void Tracer::contents(PyObject* object, bool deep) {
         if (older && !PyFrozenSet_Check(object)) state.set(object);
         for (const nb::object& item : older ? items_of(object) : std::vector<nb::object>()) {
             add_older(item.ptr());
+            touch_key(item.ptr());
             if (deep && PyTuple_Check(item.ptr())) contents(item.ptr());
         }
     } else if (PySlice_Check(object)) {
@@ -144,7 +216,8 @@ void Tracer::contents(PyObject* object, bool deep) {
         PyObject* const dict = reinterpret_cast<View*>(object)->dict;
         if (older) add_older(dict);
         if (is_older(dict)) contents(dict, deep);
-    } else if (PyCFunction_Check(object) || is_partial(object)) {
+    } else if (PyCFunction_Check(object) || is_partial(object) ||
+               (PyMethod_Check(object) && !PyFunction_Check(PyMethod_GET_FUNCTION(object)))) {
         call(object, nullptr, 0);  // who is given it may call it
     } else if (deep && is_descriptor_that_writes(object)) {
         stay_eager(std::string("hands on ") + text_of(object, "__qualname__") + ", which may be called");
@@ -165,6 +238,8 @@ void Tracer::iterate(PyObject* object) {
 }
 
 void Tracer::load_global(_PyInterpreterFrame& frame, PyObject* name) {
+    if (!PyDict_CheckExact(frame.f_globals) || !PyDict_CheckExact(frame.f_builtins))
+        return stay_eager("has globals that are no plain dict");
     state.entry(frame.f_globals, name);
     PyObject* value = PyDict_GetItemWithError(frame.f_globals, name);
     if (value == nullptr) {
@@ -175,10 +250,18 @@ void Tracer::load_global(_PyInterpreterFrame& frame, PyObject* name) {
 }
 
 void Tracer::import(_PyInterpreterFrame& frame, PyObject* name, PyObject* level) {
+    static PyObject* const importer = PyUnicode_InternFromString("__import__");
+    state.entry(frame.f_builtins, importer);
+    PyObject* const import = look_up(frame.f_builtins, importer);
+    if (import && PyFunction_Check(import)) return add_older(import);  // watched
+    if (import == nullptr || !PyCFunction_Check(import) || full_name(import) != "builtins.__import__")
+        return stay_eager("imports by an __import__ that is not Python");
     PyObject* const modules = PyImport_GetModuleDict();
     nb::object full = nb::borrow(name);
     if (const long up = PyLong_AsLong(level); up > 0) {
-        PyObject* const package = PyDict_GetItemString(frame.f_globals, "__package__");
+        static PyObject* const key = PyUnicode_InternFromString("__package__");
+        state.entry(frame.f_globals, key);
+        PyObject* const package = look_up(frame.f_globals, key);
         if (package == nullptr || !PyUnicode_Check(package)) return stay_eager("imports a module");
         std::string text = utf8(package);
         for (long i = 1; i < up; ++i) text.resize(std::min(text.rfind('.'), text.size()));
@@ -189,6 +272,48 @@ void Tracer::import(_PyInterpreterFrame& frame, PyObject* name, PyObject* level)
     if (module == nullptr) return stay_eager("imports a module for the first time");
     state.entry(modules, full.ptr());
     add_older(module);
+    const std::string path = utf8(full.ptr());
+    if (PyLong_AsLong(level) > 0 || path.find('.') == path.npos) return;
+    const nb::object first = nb::steal(PyUnicode_InternFromString(path.substr(0, path.find('.')).c_str()));
+    state.entry(modules, first.ptr());  // which `import a.b` gives
+    add_older(look_up(modules, first.ptr()));
+}
+
+// What a package has not, it may have as a module that is imported already.
+void Tracer::import_from(PyObject* module, PyObject* name) {
+    attribute(module, name);
+    if (!PyModule_CheckExact(module) || look_up(PyModule_GetDict(module), name)) return;
+    static PyObject* const key = PyUnicode_InternFromString("__name__");
+    look_up_entry(PyModule_GetDict(module), key);
+    PyObject* const package = look_up(PyModule_GetDict(module), key);
+    if (package == nullptr || !PyUnicode_Check(package)) return;
+    const nb::object full = nb::steal(checked(PyUnicode_FromFormat("%U.%U", package, name)));
+    PyObject* const modules = PyImport_GetModuleDict();
+    state.entry(modules, full.ptr());
+    add_older(look_up(modules, full.ptr()));
+}
+
+// `raise E`, `raise e from f`; without operands the exception that is handled, which may be one of the caller's.
+void Tracer::raise(PyObject* const* operands, int count) {
+    if (count == 0) {
+        const nb::object handled = nb::steal(PyErr_GetHandledException());
+        if (!handled.is_valid() || handled.is_none() || handled.is(handled_before_))
+            stay_eager("raises again what is handled around the call");
+        return;
+    }
+    for (int i = 0; i < count; ++i) {
+        touch(operands[i]);
+        if (PyExceptionClass_Check(operands[i]))
+            call(operands[i], nullptr, 0);
+        else if (is_older(operands[i]))
+            stay_eager("raises an exception from before the call");
+    }
+}
+
+// `except classes`: by the bases of its class alone.
+void Tracer::match_exception(PyObject* exception, PyObject* classes) {
+    touch(exception);
+    contents(classes, false);
 }
 
 }  // namespace clew::bind

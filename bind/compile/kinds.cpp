@@ -1,5 +1,7 @@
 #include "bind/compile/kinds.h"
 
+#include <string_view>
+
 #include <nanobind/nanobind.h>
 
 #include "bind/compile/values.h"
@@ -34,6 +36,13 @@ bool is_atom(PyObject* object) {
     return object == Py_None || PyBool_Check(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
            PyUnicode_CheckExact(object) || PyBytes_CheckExact(object) || PyComplex_CheckExact(object) ||
            object == Py_Ellipsis || object == Py_NotImplemented;
+}
+
+bool is_tuple_of_atoms(PyObject* object) {
+    if (!PyTuple_CheckExact(object)) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+        if (PyObject* const one = PyTuple_GET_ITEM(object, i); !is_atom(one) && !is_tuple_of_atoms(one)) return false;
+    return true;
 }
 
 bool is_read_by_python(PyObject* object) {
@@ -92,6 +101,10 @@ bool is_partial(PyObject* object) {
     return reinterpret_cast<PyObject*>(Py_TYPE(object)) == type;
 }
 
+bool is_getter_of_tuple(PyObject* object) {
+    return std::string_view(Py_TYPE(object)->tp_name).ends_with("_tuplegetter");
+}
+
 PartialParts parts_of(PyObject* partial) {
     const auto part = [&](const char* name) { return nb::steal(checked(PyObject_GetAttrString(partial, name))); };
     return {part("func"), part("args"), part("keywords")};
@@ -129,6 +142,12 @@ nb::object dict_of_class(PyObject* type) {
 #else
     return nb::borrow(reinterpret_cast<PyTypeObject*>(type)->tp_dict);
 #endif
+}
+
+std::string full_name(PyObject* callee) {
+    const std::string module = text_of(callee, "__module__");
+    const std::string name = text_of(callee, "__qualname__");
+    return module.empty() ? name : module + "." + name;
 }
 
 PyObject* behind_proxy(PyObject* proxy) {

@@ -18,8 +18,10 @@ constexpr int kDeepestContainer = 200;  // that is looked into
 
 PyObject* from_module(const char* module, const char* name);
 bool is_atom(PyObject* object);            // a number, a string, None: what it is can't change
+bool is_tuple_of_atoms(PyObject* object);  // or of such tuples: two that are equal are the same value
 bool is_dtype(PyObject* object);           // there is one of each
 bool is_clews(PyTypeObject* type);         // written in C
+bool is_clews_callable(PyObject* callee);  // by its module
 bool is_python_class(PyTypeObject* type);  // one that can be changed
 bool is_of_class_statement(PyTypeObject* type);
 nanobind::object dict_of_class(PyObject* type);
@@ -27,6 +29,7 @@ bool is_builtin_container(PyObject* object);  // or a number or a string
 inline bool may_be_followed(PyObject* object) { return PyFloat_CheckExact(object) || PyList_CheckExact(object); }
 bool is_deque(PyObject* object);
 bool is_partial(PyObject* object);
+bool is_getter_of_tuple(PyObject* object);  // with names
 struct PartialParts {
     nanobind::object function, given, named;
 };
@@ -40,6 +43,7 @@ bool has_place(PyObject* list, PyObject* index);
 bool is_told(const std::string& attribute);  // of tensors: the recorder is told when it is read or set
 bool has_python_method(PyTypeObject* type, const char* name);
 PyObject* python_call_of(PyTypeObject* type);  // its `__call__`, borrowed; null: it has none that is a function
+std::string full_name(PyObject* callee);       // with its module
 PyObject* behind_proxy(PyObject* proxy);       // the dict of a mappingproxy, borrowed
 
 }  // namespace clew::bind

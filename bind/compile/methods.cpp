@@ -52,12 +52,12 @@ bool takes_over(PyObject* self, const std::string& name, PyObject* argument) {
     return PyDict_Check(self) && PyDict_Check(argument) && (name == "update" || name == "__ior__");
 }
 
+}  // namespace
+
 bool is_clews_callable(PyObject* callee) {
     const std::string module = text_of(callee, "__module__");
     return module == "clew" || module.starts_with("clew.");
 }
-
-}  // namespace
 
 bool is_descriptor_that_writes(PyObject* object) {
     if (Py_TYPE(object) != &PyMethodDescr_Type && Py_TYPE(object) != &PyWrapperDescr_Type) return false;

@@ -54,6 +54,7 @@ void Tracer::use_all(PyObject* root) {
         PyObject* const object = open.back();
         open.pop_back();
         use(object);
+        if (is_python_class(Py_TYPE(object))) touch(object);
         if (!leads_on(object) || !seen.insert(object).second) continue;
         if (is_older(object)) {
             if (object != root && is_builtin_container(object)) contents(object);

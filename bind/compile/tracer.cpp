@@ -76,7 +76,7 @@ const char* interruption_by(_PyInterpreterFrame* frame) {
 
 void Tracer::add_older(PyObject* object) {
     if (object == nullptr || is_atom(object) || as_tensor(object)) return;
-    if (arguments_.contains(object) && !PyTuple_CheckExact(object))
+    if (arguments_.contains(object) && !is_tuple_of_atoms(object))
         return stay_eager("is given a container that it reaches in another way, too");
     if (!older_.insert(object, 1)) return;
     held_.push_back(nb::borrow(object));
@@ -123,6 +123,7 @@ void Tracer::begin_root(PyObject* function) {
 // What a callable in C calls is no root: that it returns to C.
 void Tracer::begin_call(PyObject* function, PyObject* arguments) {
     state.type(&tensor_type);
+    handled_before_ = nb::steal(PyErr_GetHandledException());
     nb::object root = nb::borrow(function);
     while (is_partial(root.ptr())) root = parts_of(root.ptr()).function;
     begin_root(root.ptr());

@@ -147,16 +147,23 @@ private:
     };
     int looking_ = 0;
     std::unordered_set<PyObject*> looked_at_;
+    std::unordered_set<PyObject*> touched_keys_;  // of these dicts
     void use_if_read(PyObject* iterable);
     void touch(PyObject* object);  // its class, as a whole, and which one it is
     void touch_class(PyTypeObject* type);
+    void special_method(PyTypeObject* holder, const std::string& name, PyObject* value);
     void ask_class(PyObject* object);
     void note_identity(PyObject* object);
-    void add_key(PyObject* key) { note_identity(key), use_all(key); }
+    void add_key(PyObject* key) { note_identity(key), use_all(key), touch_key(key); }
+    void touch_key(PyObject* key);
+    void touch_keys(PyObject* dict);
     void identity(PyObject* left, PyObject* right);
     void iterate(PyObject* object);
     void load_global(_PyInterpreterFrame& frame, PyObject* name);
     void import(_PyInterpreterFrame& frame, PyObject* name, PyObject* level);
+    void import_from(PyObject* module, PyObject* name);
+    void raise(PyObject* const* operands, int count);
+    void match_exception(PyObject* exception, PyObject* classes);
 
     // numbers.cpp
     void compare(PyObject* left, PyObject* right, int operation);
@@ -178,6 +185,7 @@ private:
     void tensor_attribute(PyObject* object, PyObject* name);
     void descriptor(PyObject* found);
     void kinds(PyObject* classes);  // of isinstance and issubclass
+    void pretended_class(PyObject* object);
     void type_attribute(PyObject* type, PyObject* name);
     void module_attribute(PyObject* module, PyObject* name);
     void look_up_entry(PyObject* dict, PyObject* key);  // of an older dict
@@ -220,6 +228,7 @@ private:
     std::unordered_set<_PyInterpreterFrame*> generators_;  // that began in the call
     std::unordered_set<PyObject*> gradients_;              // what was read as the .grad of an older tensor
     std::vector<nanobind::object> held_;
+    nanobind::object handled_before_;                 // the exception that is handled around the call
     PyCodeObject* code_of_root_ = nullptr;            // until its frame begins
     std::unordered_set<_PyInterpreterFrame*> roots_;  // that C began, which does no more than hand on what they return
     _PyInterpreterFrame* current_ = nullptr;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "bind/compile/kinds.h"
 #include "bind/compile/stopwatch.h"
 #include "bind/errors.h"
 #include "bind/interop.h"
@@ -166,7 +167,7 @@ void Variant::check_same(const CallArguments& arguments) const {
             throw ReplayFailed("got another tensor, where it reaches one in another way, too", nullptr);
     }
     for (PyObject* const one : arguments.containers)
-        if (!PyTuple_CheckExact(one) && state.mentions(one))
+        if (!is_tuple_of_atoms(one) && state.mentions(one))
             throw ReplayFailed("got a container that it reaches in another way, too", nullptr);
 }
 

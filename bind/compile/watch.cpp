@@ -88,7 +88,16 @@ void Watch::go() {
         case IMPORT_NAME:
             return tracer_.import(frame_, name(argument_), top(2));
         case IMPORT_FROM:
-            return tracer_.attribute(top(), name(argument_));
+            return tracer_.import_from(top(), name(argument_));
+        case RAISE_VARARGS:
+            return tracer_.raise(top_ - argument_, argument_);
+        case CHECK_EXC_MATCH:
+        case CHECK_EG_MATCH:
+            return tracer_.match_exception(top(2), top());
+        case MATCH_SEQUENCE:
+        case MATCH_MAPPING:
+            tracer_.touch(top());
+            return tracer_.state.registered_classes();
         case YIELD_VALUE:
             return tracer_.contents(top());
         case SET_ADD:

@@ -1,5 +1,7 @@
 """Containers that a function is given or gives back."""
 
+import clew
+
 from .harness import program
 from .values import x3
 
@@ -76,3 +78,23 @@ def an_argument_in_the_result(s):
         s.call(f, x3() * factor, given)
     other = s.watch([1])
     s.call(f, x3(), other)
+
+
+@program
+def a_tuple_of_tensors_that_is_reached_too(s):
+    first, second = (clew.ones(3),), (clew.ones(3) * 5,)
+    f = s.compile(lambda x, given: x * given[0] + first[0])
+    s.calls(3, f, x3(), first)
+    s.calls(3, f, x3(), second)
+    s.calls(2, f, x3(), first)
+
+
+@program
+def which_tuple_it_is_given(s):
+    first, second = tuple([1, 2]), tuple([1, 2])
+    f = s.compile(lambda x, given: x * (2 if given is first else 3))
+    g = s.compile(lambda x, given: x * (2 if given[0] is first else 3))
+    for order in ((first, second), (second, first)):
+        for function, one, other in ((f, *order), (g, *((each,) for each in order))):
+            s.calls(3, function, x3(), one)
+            s.calls(2, function, x3(), other)
