@@ -33,11 +33,15 @@ Batching::Randomness randomness_from(std::string_view name) {
          std::string(name).c_str());
 }
 
+const char* name_of(Batching::Randomness randomness) {
+    return randomness == Batching::Error ? "error" : randomness == Batching::Different ? "different" : "same";
+}
+
 nb::object given(const Tensor& tensor) { return nb::steal(wrap(tensor)); }
 
-// Whether the graph of the roots, or that of their tangents, ends in leaves besides these. Nobody asks for the gradient
-// of a leaf that is gone, as those of a transform that has ended.
-bool leads_elsewhere(const nb::list& roots, const nb::list& leaves) {
+// Whether the graph of the roots, or that of their tangents, has a node that `is` true of, where it is not behind the leaves' own.
+template <class Is>
+bool has_node(nb::handle roots, nb::handle leaves, const Is& is) {
     std::unordered_set<const Node*> seen;
     std::vector<Node*> open;
     const auto visit = [&](Node* node) {
@@ -53,16 +57,24 @@ bool leads_elsewhere(const nb::list& roots, const nb::list& leaves) {
     while (!open.empty()) {
         Node* const node = open.back();
         open.pop_back();
-        if (node->has(Node::kAccumulate)) {
-            if (node->outputs()[0].tensor) return true;
-            continue;
-        }
+        if (is(node)) return true;
         for (std::uint32_t i = 0; i < node->edge_count; ++i) visit(node->edge_nodes()[i]);
     }
     return false;
 }
 
+// Whether the graph of the roots ends in leaves besides these. Nobody asks for the gradient of a leaf that is gone, as
+// those of a transform that has ended.
+bool leads_elsewhere(const nb::list& roots, const nb::list& leaves) {
+    return has_node(roots, leaves, [](Node* node) { return node->has(Node::kAccumulate) && node->outputs()[0].tensor; });
+}
+
 }  // namespace
+
+bool leads_before(PyObject* roots, PyObject* leaves, std::uint64_t began) {
+    return has_node(roots, leaves,
+                    [&](const Node* node) { return !node->has(Node::kAccumulate) && node->sequence < began; });
+}
 
 void init_vmap(nb::module_& module) {
     module.def(
@@ -78,6 +90,14 @@ void init_vmap(nb::module_& module) {
             return found;
         },
         "The number and the size of each batch of this thread, from the outermost.");
+    module.def(
+        "randomness_of",
+        [](std::int64_t batch) {
+            for (const Batching* one : active_batches())
+                if (one->batch == batch) return name_of(one->randomness);
+            fail(ErrorKind::Value, "vmap: expected the number of a batch that is under way");
+        },
+        nb::arg("batch"), "What random operations do in a batch of this thread.");
     module.def(
         "batch_of",
         [](nb::handle object) {

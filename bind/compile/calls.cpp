@@ -11,6 +11,7 @@
 #include "bind/objects.h"
 #include "bind/operation_object.h"
 #include "bind/site.h"
+#include "bind/vmap.h"
 #include "core/base/error.h"
 
 namespace nb = nanobind;
@@ -143,6 +144,15 @@ void Tracer::call_known(const std::string& name, PyObject* const* arguments, std
     if (*known == "next" && count >= 1) {
         if (is_older(arguments[0])) stay_eager("goes on with an iterator from before the call");
         return use_if_read(arguments[0]);
+    }
+    if (*known == "graph" && count == 2) {
+        if (leads_before(arguments[0], arguments[1], program_.began))
+            stay_eager("asks which leaves a graph from before the call ends in");
+        return;
+    }
+    if (*known == "vars" && count == 1) {
+        static PyObject* const dict = PyUnicode_InternFromString("__dict__");
+        return attribute(arguments[0], dict);
     }
     if (*known == "setattr" && count == 3) return set_attribute(arguments[0], arguments[1], arguments[2]);
     if (*known == "step") return call_optimizer_step(arguments, count);

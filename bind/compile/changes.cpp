@@ -23,6 +23,33 @@ bool Tracer::was_set(PyObject* holder, PyObject* key) const {
                        [&](const Effect& one) { return one.holder.ptr() == holder && same_value(one.key.ptr(), key); });
 }
 
+// Whether what it has set in the dict is set back.
+bool Tracer::is_as_before(PyObject* dict) const {
+    return std::ranges::all_of(effects, [&](const Effect& one) {
+        if (one.holder.ptr() != dict) return true;
+        PyObject* const before = state.found_first(dict, one.key.ptr());
+        return before && before == look_up(dict, one.key.ptr());
+    });
+}
+
+// What is set back in the end to what it was, as functional_call() does, is no effect: the entry is a witness.
+void Tracer::drop_undone() {
+    const auto ends_as_before = [&](const Effect& one) {
+        if (one.kind != Effect::SetItem || !PyDict_CheckExact(one.holder.ptr())) return false;
+        PyObject* const before = state.found_first(one.holder.ptr(), one.key.ptr());
+        if (before == nullptr) return false;
+        const auto last = std::find_if(effects.rbegin(), effects.rend(), [&](const Effect& other) {
+            return other.kind == Effect::SetItem && other.holder.is(one.holder) &&
+                   same_value(other.key.ptr(), one.key.ptr());
+        });
+        return last->value.ptr() == before;
+    };
+    std::vector<Effect> kept;
+    for (const Effect& one : effects)
+        if (!ends_as_before(one)) kept.push_back(one);
+    effects = std::move(kept);
+}
+
 Counter* Tracer::counter_of(PyObject* dict, PyObject* key) {
     for (Counter& one : counters)
         if (one.dict.ptr() == dict && same_value(one.key.ptr(), key)) return &one;

@@ -183,6 +183,7 @@ void Tracer::contents(PyObject* object, bool deep) {
             if (one.holder.ptr() == object) stay_eager("reads a list that it has changed");
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object); ++i) holds(PyList_GET_ITEM(object, i));
     } else if (PyDict_Check(object)) {
+        if (!is_as_before(object)) return stay_eager("reads all of a dict that it has changed");
         if (older) state.whole(object);
         for (Counter& one : counters)
             if (one.dict.ptr() == object) read_counter(one);
@@ -193,8 +194,6 @@ void Tracer::contents(PyObject* object, bool deep) {
             if (deep && PyTuple_Check(key)) contents(key);
             holds(value);
         }
-        for (const Effect& one : effects)
-            if (one.holder.ptr() == object) stay_eager("reads all of a dict that it has changed");
     } else if (PyAnySet_Check(object)) {
         if (older && !PyFrozenSet_Check(object)) state.set(object);
         for (const nb::object& item : older ? items_of(object) : std::vector<nb::object>()) {

@@ -181,6 +181,7 @@ void Tracer::finish() {
     if (handed_on_) take_constant();
     if (stepping_) take_options();
     if (question_.frame) fills_cache();
+    drop_undone();
     for (const Counter& one : counters)
         if (!one.stored) stay_eager("counts, but does not store the count");
 }

@@ -245,6 +245,14 @@ bool PythonState::has_entry(PyObject* dict, PyObject* key) const {
                                       [&](const Entry& one) { return same_value(one.key.ptr(), key); });
 }
 
+PyObject* PythonState::found_first(PyObject* dict, PyObject* key) const {
+    const auto found = dict_index_.find(dict);
+    if (found == dict_index_.end()) return nullptr;
+    for (const Entry& one : dicts_[found->second].entries)
+        if (same_value(one.key.ptr(), key)) return one.value.ptr();
+    return nullptr;
+}
+
 nb::object PythonState::give_up_entry(PyObject* dict, PyObject* key) {
     for (Dict& known : dicts_) {
         if (known.dict.ptr() != dict || known.whole) continue;

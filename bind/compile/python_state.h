@@ -39,6 +39,7 @@ public:
 
     std::size_t size() const;
     bool has_entry(PyObject* dict, PyObject* key) const;
+    PyObject* found_first(PyObject* dict, PyObject* key) const;  // what it had; null: nothing, or it was not read
     // The value is no witness any more; null if it was none.
     nanobind::object give_up_entry(PyObject* dict, PyObject* key);
     void take_entry(PyObject* dict, PyObject* key, PyObject* value);

@@ -199,6 +199,8 @@ private:
     void set_entry(PyObject* dict, PyObject* key, PyObject* value);
     void enter_with(PyObject* manager);
     bool was_set(PyObject* holder, PyObject* key) const;
+    void drop_undone();
+    bool is_as_before(PyObject* dict) const;
     bool begins_to_count(PyObject* dict, PyObject* name);
     Counter* counter_of(PyObject* dict, PyObject* key);
     bool stores_count(PyObject* dict, PyObject* key);

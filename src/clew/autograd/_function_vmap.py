@@ -15,7 +15,6 @@ from .. import _core
 from .._core import Tensor
 from ..func._batches import Batches, values_in
 from ..func._rules import VmapInfo, info_of, run_rule
-from ..func._vmap import begin, end
 from ..utils._pytree import tree_flatten, tree_unflatten
 
 if TYPE_CHECKING:
@@ -77,12 +76,12 @@ class _Batch:
     """Several batches as one: those of the call, begun again within the forward or backward of its node."""
 
     def __init__(self, infos: list[VmapInfo]) -> None:
-        self.numbers = [begin(*info) for info in infos]
+        self.numbers = [_core.begin_batch(*info) for info in infos]
         self.sizes = [info.batch_size for info in infos]
 
     def end(self) -> None:
         for number in reversed(self.numbers):
-            end(number)
+            _core.end_batch(number)
 
     def sample(self, values: Tensor) -> Tensor:
         for number in self.numbers:

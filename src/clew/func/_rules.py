@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from .. import _core
 from .._core import Tensor
 from ..utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
-from ._vmap import randomness_of, spread
+from ._vmap import spread
 
 
 class VmapInfo(NamedTuple):
@@ -25,7 +25,7 @@ def innermost_batch(*trees: Any) -> int:
 
 def info_of(batch: int) -> VmapInfo:
     """Of an active batch."""
-    return VmapInfo(dict(_core.active_batches())[batch], randomness_of[batch])
+    return VmapInfo(dict(_core.active_batches())[batch], _core.randomness_of(batch))
 
 
 def is_of(value: Any, batch: int) -> bool:

@@ -18,8 +18,6 @@ from ..utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 __all__ = ["vmap"]
 
-randomness_of: dict[int, str] = {}  # of the batches that are under way
-
 
 def vmap(
     func: Callable[..., Any],
@@ -77,19 +75,6 @@ def _check_randomness(randomness: str) -> None:
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
 
 
-def begin(size: int, randomness: str) -> int:
-    """Begins a batch; gives its number."""
-    batch = _core.begin_batch(size, randomness)
-    randomness_of[batch] = randomness
-    return batch
-
-
-def end(batch: int) -> None:
-    """Ends the batch that began last."""
-    _core.end_batch(batch)
-    del randomness_of[batch]
-
-
 class _Call:
     """One call of a function that is vmapped."""
 
@@ -104,7 +89,7 @@ class _Call:
     def run(self, leaves: list[Any], size: int) -> list[Any]:
         """The results with their batch in front, where they have one."""
         values = [one if not dim else one.movedim(dim, 0) for one, dim in zip(leaves, self.in_dims, strict=True)]
-        batch = begin(size, self.randomness)
+        batch = _core.begin_batch(size, self.randomness)
         try:
             given = [
                 value if dim is None else _core.make_batched(value, batch)
@@ -112,7 +97,7 @@ class _Call:
             ]
             results, self.result_spec = tree_flatten(self.func(*tree_unflatten(given, self.spec), **self.kwargs))
         finally:
-            end(batch)
+            _core.end_batch(batch)
         returned = tree_unflatten(results, self.result_spec)
         self.result_dims = spread(self.out_dims, self.result_spec, returned, self._out_dims_do_not_fit)
         found = [self._value(one, dim, batch, size) for one, dim in zip(results, self.result_dims, strict=True)]

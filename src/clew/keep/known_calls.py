@@ -1,7 +1,8 @@
 """Callables that are written in C and of which it is known what they read: nothing but their arguments.
 
 A compiled function that calls another one stays eager. "reads": the contents of its arguments; "attribute", "setattr",
-"next", "id": what the name says; "type": nothing but the class of an object; "step": options of an optimizer.
+"vars", "next", "id": what the name says; "graph": the graph of tensors; "type": nothing but the class of an object;
+"step": options of an optimizer.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ _READS = """
     clew._core.open_dual_level clew._core.close_dual_level clew._core.dual_levels clew._core.suspend_dual_level
     clew._core.make_dual clew._core.primal_of clew._core.tangent_of clew._core.give_tangent clew._core.write_tangent
     clew._core.carry_tangents
+    clew._core.begin_batch clew._core.end_batch clew._core.make_batched clew._core.batch_value
+    clew._core.randomness_of
     clew._core.asks_for_derivative
     clew._core.batch_of clew._core.increment_version clew._core.broadcast_shapes clew._core._makes_meta
     clew._core.choose_stream clew._core._set_makes_meta clew._core.default_stream clew.ops.einsum.make_plan
@@ -63,6 +66,8 @@ KNOWN = (
     | dict.fromkeys(["builtins.getattr", "builtins.hasattr"], "attribute")
     | {
         "builtins.setattr": "setattr",
+        "builtins.vars": "vars",
+        "clew._core.leads_elsewhere": "graph",
         "builtins.next": "next",
         "builtins.id": "id",
         "clew._core.optimizer_step": "step",

@@ -89,7 +89,7 @@ def _replaced(module: Module, tensors: Mapping[str, Tensor], tie_weights: bool, 
         yield
     finally:
         for path, (values, name) in places.items():
-            if path in tensors and isinstance(tensors, MutableMapping):
+            if path in tensors and tensors[path] is not values[name] and isinstance(tensors, MutableMapping):
                 tensors[path] = values[name]
             if path in before:
                 values[name] = before[path]
@@ -99,15 +99,15 @@ def _replaced(module: Module, tensors: Mapping[str, Tensor], tie_weights: bool, 
 
 def _with_ties(own: dict[str, Tensor], tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The tensors given, also for the other names of the parameters that they stand for."""
-    names: dict[int, list[str]] = {}
+    names: dict[Tensor, list[str]] = {}
     for name, tensor in own.items():
-        names.setdefault(id(tensor), []).append(name)
+        names.setdefault(tensor, []).append(name)
     wanted = dict(tensors)
     for name, tensor in tensors.items():
-        for other in names[id(own[name])] if name in own else ():
+        for other in names[own[name]] if name in own else ():
             if tensors.get(other, tensor) is not tensor:
                 raise ValueError(
-                    f"functional_call got multiple values for keys {sorted(names[id(own[name])])}, which are tied. "
+                    f"functional_call got multiple values for keys {sorted(names[own[name]])}, which are tied. "
                     "Consider using tie_weights=False"
                 )
             wanted[other] = tensor
