@@ -1,7 +1,10 @@
 #include "bind/compile/arguments.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "bind/compile/kinds.h"
+#include "bind/compile/values.h"
 #include "bind/errors.h"
 #include "bind/objects.h"
 #include "core/autograd/leaf.h"
@@ -20,13 +23,15 @@ std::unique_ptr<ArgumentLists> spare;
 
 }  // namespace
 
-CallArguments::CallArguments(PyObject* positional, PyObject* named)
+CallArguments::CallArguments(PyObject* positional, PyObject* named, const ByContent& by_content)
     : lists_(spare ? std::move(spare) : std::make_unique<ArgumentLists>()),
       key(lists_->key),
       tensors(lists_->tensors),
       containers(lists_->containers),
       objects(lists_->objects),
-      floats(lists_->floats) {
+      floats(lists_->floats),
+      addresses(lists_->addresses),
+      by_content_(by_content) {
     add_value(mode_word);
     add_value(default_dtype());
     add(positional, 0);
@@ -39,11 +44,19 @@ CallArguments::~CallArguments() {
     containers.clear();
     objects.clear();
     floats.clear();
+    addresses.clear();
     spare = std::move(lists_);
 }
 
 std::string CallArguments::key_with_floats() const {
     return key + std::string(reinterpret_cast<const char*>(floats.data()), floats.size() * sizeof(double));
+}
+
+std::string CallArguments::key_without_objects() const {
+    std::string text = key;
+    for (const std::size_t at : addresses)
+        std::fill_n(text.begin() + static_cast<std::ptrdiff_t>(at), sizeof(PyObject*), '\0');
+    return text;
 }
 
 void CallArguments::add_text(PyObject* text) {
@@ -113,18 +126,96 @@ void CallArguments::add(PyObject* object, int depth) {
         for (Py_ssize_t i = 0; i < count; ++i) add(PySequence_Fast_GET_ITEM(object, i), depth + 1);
     } else if (PyDict_CheckExact(object)) {
         key += '{';
-        if (!add_container(object)) return;
-        add_value(PyDict_GET_SIZE(object));
-        PyObject *name, *value;
-        for (Py_ssize_t place = 0; PyDict_Next(object, &place, &name, &value);)
-            add(name, depth + 1), add(value, depth + 1);
+        if (add_container(object)) add_entries(object, depth);
+    } else if (add_by_content(object, depth)) {
+        return;
     } else if (PyObject_CheckBuffer(object) && !PyBytes_Check(object)) {
         unknown = "is given a NumPy array or number, or another buffer; give a tensor, a float or an int";
     } else {
         key += 'o';
-        add_value(object);
-        objects.push_back(object);
+        addresses.push_back(key.size());
+        add_object(object);
     }
+}
+
+void CallArguments::add_object(PyObject* object) {
+    add_value(object);
+    objects.push_back(object);
+}
+
+void CallArguments::add_entries(PyObject* dict, int depth) {
+    add_value(PyDict_GET_SIZE(dict));
+    each_item(dict, [&](PyObject* name, PyObject* value) {
+        add(name, depth + 1);
+        add(value, depth + 1);
+        return true;
+    });
+}
+
+// In its own order, and with the size of its table, on which the order of what is made of it depends.
+bool CallArguments::add_set(PyObject* set, int depth) {
+    const std::vector<nb::object> items = items_of(set);
+    for (const nb::object& item : items)
+        if (!is_atom(item.ptr()) && !is_tuple_of_atoms(item.ptr())) return false;
+    key += PyFrozenSet_CheckExact(set) ? 'F' : 'U';
+    if (!add_container(set)) return true;
+    add_value(PySet_GET_SIZE(set));
+    add_value(reinterpret_cast<PySetObject*>(set)->mask);
+    for (const nb::object& item : items) add(item.ptr(), depth + 1);
+    return true;
+}
+
+bool CallArguments::add_by_content(PyObject* object, int depth) {
+    PyTypeObject* const type = Py_TYPE(object);
+    if (PySlice_Check(object)) {
+        key += ':';
+        if (!add_container(object)) return true;
+        auto* const slice = reinterpret_cast<PySliceObject*>(object);
+        for (PyObject* const one : {slice->start, slice->stop, slice->step}) add(one, depth + 1);
+    } else if (PyRange_Check(object)) {
+        key += 'r';
+        if (!add_container(object)) return true;
+        for (const char* const part : {"start", "stop", "step"})
+            add(nb::steal(checked(PyObject_GetAttrString(object, part))).ptr(), depth + 1);
+    } else if (PyMethod_Check(object) && !as_tensor(PyMethod_GET_SELF(object))) {
+        key += 'm';
+        if (!add_container(object)) return true;
+        for (PyObject* const one : {PyMethod_GET_FUNCTION(object), PyMethod_GET_SELF(object)}) {
+            addresses.push_back(key.size());
+            add_object(one);
+        }
+    } else if (PySet_CheckExact(object) || PyFrozenSet_CheckExact(object)) {
+        return add_set(object, depth);
+    } else if (PyODict_CheckExact(object)) {
+        if (PyObject* const own = dict_of(object); own && PyDict_GET_SIZE(own)) return false;
+        key += 'O';
+        if (add_container(object)) add_entries(object, depth);
+    } else if (PyTuple_Check(object) && is_of_class_statement(type)) {
+        if (PyObject* const own = dict_of(object); own && PyDict_GET_SIZE(own)) return false;
+        key += 't';
+        add_object(as_object(type));
+        if (!add_container(object)) return true;
+        add_value(PyTuple_GET_SIZE(object));
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) add(PyTuple_GET_ITEM(object, i), depth + 1);
+    } else if (std::ranges::find(by_content_, type) != by_content_.end() && may_go_by_content(object)) {
+        key += 'c';
+        add_object(as_object(type));
+        if (!add_container(object)) return true;
+        const nb::object dict = nb::steal(checked(PyObject_GenericGetDict(object, nullptr)));
+        if (add_container(dict.ptr())) add_entries(dict.ptr(), depth);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+bool may_go_by_content(PyObject* object) {
+    PyTypeObject* type = Py_TYPE(object);
+    if (!has_python_method(type, "__eq__") || !has_python_method(type, "__repr__")) return false;
+    if (type->tp_dictoffset == 0) return false;
+    for (; is_of_class_statement(type); type = type->tp_base)
+        if (reinterpret_cast<PyHeapTypeObject*>(type)->ht_slots) return false;
+    return type == &PyBaseObject_Type;
 }
 
 }  // namespace clew::bind

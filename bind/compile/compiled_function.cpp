@@ -5,9 +5,11 @@
 
 #include <nanobind/stl/string.h>
 
+#include "bind/compile/kinds.h"
 #include "bind/compile/wording.h"
 #include "bind/errors.h"
 #include "bind/objects.h"
+#include "bind/operation_object.h"
 #include "bind/replay_events.h"
 #include "bind/site.h"
 #include "core/autograd/engine.h"
@@ -19,7 +21,9 @@ namespace nb = nanobind;
 namespace clew::bind {
 namespace {
 
-constexpr int kMostRecordings = 4;  // of one key: the first, and three whose witnesses failed
+constexpr int kMostRecordings = 4;            // of one key: the first, and three whose witnesses failed
+constexpr std::size_t kMoreThanVariants = 8;  // calls in a row that are recorded beyond those that are kept
+constexpr std::size_t kHitsForRecording = 4;  // about as many save what one recording costs
 constexpr std::uint32_t kEagerModes =
     kInterpreted | kSavedHooks | kAnomaly | kInferenceMode | kWatchWrites | kInBackward | kMakeMeta | kAllowDataWrites;
 
@@ -42,6 +46,21 @@ std::string with_advice(std::string reason) {
     for (const auto& [part, advice] : kAdvice)
         if (reason.find(part) != reason.npos) return std::move(reason) + ". To do: " + advice;
     return reason;
+}
+
+nb::object weak_reference_to(PyObject* object) { return nb::steal(checked(PyWeakref_NewRef(object, nullptr))); }
+
+// Modules, classes, functions of a module: given again, though perhaps not in the next call.
+bool is_there_for_long(PyObject* object) {
+    static PyObject* const lasting[] = {from_module("clew.nn", "Module"), from_module("clew.optim", "Optimizer"),
+                                        from_module("enum", "Enum")};
+    if (PyFunction_Check(object)) return text_of(object, "__qualname__").find('<') == std::string::npos;
+    if (PyType_Check(object) || PyModule_Check(object) || PyCFunction_Check(object) || is_clews(Py_TYPE(object)) ||
+        Py_TYPE(object) == &operation_type)
+        return true;
+    return std::ranges::any_of(lasting, [&](PyObject* type) {
+        return PyType_IsSubtype(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(type));
+    });
 }
 
 // Why the replay failed; empty: it did not.
@@ -76,29 +95,83 @@ nb::object CompiledFunction::call(PyObject* positional, PyObject* named) {
     stay_eager(*path_of({}), "runs on a Python above 3.13, where calls can't be watched yet");
     return run(positional, named);
 #endif
-    const CallArguments arguments(positional, named);
+    const CallArguments arguments(positional, named, by_content_);
     if (is_running(arguments.key)) return run(positional, named);  // from inside of a replay, or on another thread
     if (nb::object result; to_check && check(arguments, positional, named, result)) return result;
     if (nb::object result; find(arguments, result)) return result;
+    const std::size_t known = by_content_.size();
+    know_by_content(arguments);
+    if (by_content_.size() == known) return call_with(arguments, positional, named);
+    return call_with(CallArguments(positional, named, by_content_), positional, named);
+}
+
+// No variant fits.
+nb::object CompiledFunction::call_with(const CallArguments& arguments, PyObject* positional, PyObject* named) {
     ++misses;
     if (gave_up_) return run_eagerly(*path_of({}), positional, named);
     // The call may clear all of them.
-    const std::shared_ptr<Path> path = path_of(arguments.key), exact = path_of(arguments.key_with_floats());
-    for (const auto& one : {path, exact})
+    const std::string kind = arguments.key_without_objects();
+    const std::shared_ptr<Path> path = path_of(arguments.key), exact = path_of(arguments.key_with_floats()),
+                                alike = path_of("alike " + kind);
+    for (const auto& one : {path, exact, alike})
         if (one->eager) return run_eagerly(*one, positional, named);
     if ((path->rest && path->rest--) || gives_up()) return run(positional, named);
     if (arguments.unknown) {
         stay_eager(*path, arguments.unknown);
         return run(positional, named);
     }
+    if (const char* const type = meets_new_objects(arguments, kind)) {
+        stay_eager(*alike, std::string("is given another ") + type +
+                               " in each call, and knows it by nothing but which object it is. To do: give tensors, "
+                               "numbers, or tuples, dicts and dataclasses of these");
+        return run(positional, named);
+    }
     return record(arguments, *path, *exact, positional, named);
+}
+
+// Its instances are told apart by what they hold, once the function was given two of them.
+void CompiledFunction::know_by_content(const CallArguments& arguments) {
+    for (PyObject* const object : arguments.objects) {
+        PyTypeObject* const type = Py_TYPE(object);
+        if (!PyType_SUPPORTS_WEAKREFS(type) || !may_go_by_content(object)) continue;
+        if (std::ranges::find(by_identity_, type) != by_identity_.end()) continue;
+        const auto known =
+            std::ranges::find_if(met_, [&](const Met& one) { return one.type.ptr() == as_object(type); });
+        if (known == met_.end())
+            met_.push_back({nb::borrow(as_object(type)), weak_reference_to(object)});
+        else if (PyWeakref_GET_OBJECT(known->first.ptr()) != object)
+            by_content_.push_back(type);
+    }
+}
+
+// Of what type they are; null: all of them may be given again.
+const char* CompiledFunction::meets_new_objects(const CallArguments& arguments, const std::string& kind) {
+    constexpr int kPatience = 2;
+    const char* found = nullptr;
+    Kind& known = kinds_[kind];
+    std::vector<nb::object> given;
+    for (PyObject* const object : arguments.objects) {
+        if (is_there_for_long(object) || !PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) continue;
+        const auto is_this = [&](const nb::object& one) { return PyWeakref_GET_OBJECT(one.ptr()) == object; };
+        if (std::ranges::none_of(known.given, is_this)) found = Py_TYPE(object)->tp_name;
+        given.push_back(weak_reference_to(object));
+    }
+    if (!found || known.in_a_row++ < kPatience) {
+        known.given.insert(known.given.end(), given.begin(), given.end());
+        return nullptr;
+    }
+    return found;
 }
 
 void CompiledFunction::clear() {
     const auto gone = std::exchange(*variants_, {});  // their end may run Python, which may come here
     paths_.clear();
     gave_up_ = false;
-    misses_in_a_row_ = 0;
+    misses_in_a_row_ = debt_ = 0;
+    kinds_.clear();
+    met_.clear();
+    by_content_.clear();
+    by_identity_.clear();
 }
 
 std::int64_t CompiledFunction::bytes() const {
@@ -155,10 +228,15 @@ bool CompiledFunction::is_running(const std::string& key) const {
 
 // Recording takes longer than a call: where each call is of a kind of its own, it does not pay.
 bool CompiledFunction::gives_up() {
-    if (++misses_in_a_row_ <= 3 * max_variants_) return false;
+    const std::size_t most = max_variants_ + kMoreThanVariants;
+    debt_ += kHitsForRecording;
+    const bool in_a_row = ++misses_in_a_row_ > most;
+    if (!in_a_row && debt_ <= 2 * kHitsForRecording * most) return false;
     gave_up_ = true;
-    std::string text = "was called in " + std::to_string(3 * max_variants_) +
-                       " ways in a row, none of them twice (shapes, numbers, objects)";
+    std::string text = in_a_row ? "was called in " + std::to_string(most) +
+                                      " ways in a row, none of them twice (shapes, numbers, objects)"
+                                : "was called in ever new ways (shapes, numbers, objects), so that it was recorded "
+                                  "more often than replays make good";
     if (variants_->size() > 1)
         text += ", as with " + variants_->front()->told_arguments() + " and " + (*variants_)[1]->told_arguments();
     stay_eager(*path_of({}), std::move(text));
@@ -191,6 +269,8 @@ bool CompiledFunction::find(const CallArguments& arguments, nb::object& result) 
         if (i && std::erase(*variants_, variant)) variants_->push_front(variant);
         ++hits;
         misses_in_a_row_ = 0;
+        debt_ -= debt_ > 0;
+        if (!kinds_.empty() && !arguments.addresses.empty()) kinds_.erase(arguments.key_without_objects());
         return true;
     }
     return false;
@@ -248,6 +328,8 @@ nb::object CompiledFunction::record(const CallArguments& arguments, Path& path, 
                            " times in all. To do: make what varies a tensor, or count in an attribute of an object");
     } else {
         path.reason = with_site(recording.cause);
+        if (!by_content_.empty() && path.reason.find("of an argument") != path.reason.npos)  // which is changed
+            by_identity_.insert(by_identity_.end(), by_content_.begin(), by_content_.end()), by_content_.clear();
         // What is done once only (a cache, the state of an optimizer) is not done again.
         if (++path.failures >= 3) stay_eager(path, with_advice(path.reason));
     }

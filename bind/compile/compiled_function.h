@@ -42,11 +42,19 @@ private:
         bool eager = false;
         std::string reason;
     };
+    // Calls that differ in which objects they are given, and in nothing else.
+    struct Kind {
+        int in_a_row = 0;                       // recordings with an object that was not there before
+        std::vector<nanobind::object> given{};  // weak references
+    };
     nanobind::object run(PyObject* positional, PyObject* named) const;
     // What stays eager; an error if that is not wanted.
     nanobind::object run_eagerly(const Path& path, PyObject* positional, PyObject* named) const;
     bool is_running(const std::string& key) const;
     bool gives_up();
+    const char* meets_new_objects(const CallArguments& arguments, const std::string& kind);
+    void know_by_content(const CallArguments& arguments);
+    nanobind::object call_with(const CallArguments& arguments, PyObject* positional, PyObject* named);
     std::shared_ptr<Path> path_of(const std::string& key);
     bool find(const CallArguments& arguments, nanobind::object& result);
     // Runs the function beside a replay; false: no variant fits.
@@ -64,7 +72,14 @@ private:
     using Variants = std::deque<std::shared_ptr<Variant>>;
     std::shared_ptr<Variants> variants_ = std::make_shared<Variants>();  // the most recently used first
     std::unordered_map<std::string, std::shared_ptr<Path>> paths_;
+    std::unordered_map<std::string, Kind> kinds_;
+    struct Met {
+        nanobind::object type, first;  // a weak reference
+    };
+    std::vector<Met> met_;  // instances that may go by content
+    ByContent by_content_, by_identity_;
     std::size_t misses_in_a_row_ = 0;
+    std::size_t debt_ = 0;  // of recordings, which hits pay off
     bool gave_up_ = false;
     std::shared_ptr<bool> lost_ = std::make_shared<bool>(false);  // a variant, with what it read
     std::vector<std::string> said_;
