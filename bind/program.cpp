@@ -14,6 +14,7 @@
 #include "bind/replay_events.h"
 #include "bind/site.h"
 #include "core/program/kept.h"
+#include "core/program/leaves.h"
 #include "core/program/recorder.h"
 #include "core/program/replay.h"
 #include "core/program/slice.h"
@@ -36,14 +37,29 @@ struct KeptProgram {
         recorder->begin();
     }
     // Why it can't be kept: (text, line), one for each reason.
-    nb::list end(bool whole) {
+    nb::list end(bool whole, nb::handle parameter) {
         if (!recorder) fail(ErrorKind::Runtime, "Program.end: nothing is being recorded");
         recorder->end(whole);
         recorder.reset();
+        if (program.finished) make_inputs(program, leaves_of_class(parameter));
         nb::list reasons;
         for (const Refusal& refusal : program.refusals)
             reasons.append(nb::make_tuple(refusal.text, site(refusal.code, refusal.instruction)));
         return reasons;
+    }
+
+    std::vector<int> leaves_of_class(nb::handle parameter) const {
+        std::vector<int> found;
+        for (const int i : program.historyless) {
+            TensorObject* const tensor = program.living[static_cast<std::size_t>(i)].tensor;
+            if (nb::isinstance(nb::handle(as_object(tensor)), parameter)) found.push_back(i);
+        }
+        return found;
+    }
+    // As it is now that leaves may have been written.
+    const Program& present() {
+        notice_writes(program);
+        return program;
     }
 
     static nb::object site(const Handle& code, std::int32_t instruction) {
@@ -72,9 +88,9 @@ struct KeptProgram {
         return step.action->op == &python_step_operation() ? "python" : kinds[static_cast<int>(step.action->kind)];
     }
     // (name, kind, inputs, outputs, written, attributes, line, in backward, draws, leaf)
-    nb::list steps() const {
+    nb::list steps() {
         nb::list result;
-        for (const Step& step : program.steps) {
+        for (const Step& step : present().steps) {
             nb::list written;
             for (const KeptWrite& one : step.writes) written.append(one.reg);
             int leaf = -1;
@@ -91,50 +107,51 @@ struct KeptProgram {
         return result;
     }
     // (memory, shape, dtype, first byte, end, made by) of each register
-    nb::list registers() const {
+    nb::list registers() {
         nb::list result;
-        for (const KeptRegister& reg : program.registers)
+        for (const KeptRegister& reg : present().registers)
             result.append(nb::make_tuple(reg.memory, nb::steal(checked(size_tuple(reg.layout->shape()))),
                                          dtype_name(reg.dtype), reg.bytes().begin, reg.bytes().end, reg.made_by));
         return result;
     }
-    nb::list memories() const {
+    nb::list memories() {
         nb::list result;
-        for (const Memory& memory : program.memories)
+        for (const Memory& memory : present().memories)
             result.append(nb::make_tuple(memory.bytes, memory.input, memory.made_by));
         return result;
     }
     // (register, tensor, whether it is the .grad of that) of each input
-    nb::list inputs() const {
+    nb::list inputs() {
         nb::list result;
-        for (const Input& input : program.inputs)
+        for (const Input& input : present().inputs)
             result.append(nb::make_tuple(input.reg, nb::steal(wrap(input.tensor)), input.grad_of));
         return result;
     }
     // (register, tensor) of each number and each tensor of Python's data
-    nb::list constants() const {
+    nb::list constants() {
         nb::list result;
-        for (const auto& [reg, value] : program.constants) result.append(nb::make_tuple(reg, nb::steal(wrap(value))));
+        for (const auto& [reg, value] : present().constants) result.append(nb::make_tuple(reg, nb::steal(wrap(value))));
         return result;
     }
     // (strides, offset), in elements, of each register in its memory
-    nb::list layouts() const {
+    nb::list layouts() {
         nb::list result;
-        for (const KeptRegister& reg : program.registers)
+        for (const KeptRegister& reg : present().registers)
             result.append(nb::make_tuple(nb::steal(checked(size_tuple(reg.layout->strides()))),
                                          reg.offset / static_cast<std::int64_t>(item_size(reg.dtype))));
         return result;
     }
     // Which register the tensor is, at the end of the block; -1: none of this program's.
-    int register_of(nb::handle object) const {
+    int register_of(nb::handle object) {
         const TensorObject* const tensor = as_tensor(object.ptr());
         if (tensor == nullptr)
             fail(ErrorKind::Type, "register_of: expected a Tensor, got %s", Py_TYPE(object.ptr())->tp_name);
-        for (const Input& input : program.inputs)
+        for (const Input& input : present().inputs)
             if (input.present().get() == tensor) return input.reg;
         const KeptBy kept = kept_by(*tensor);
         if (kept.program != &program) return -1;
-        return program.living[static_cast<std::size_t>(kept.index)].reg;
+        const int reg = program.living[static_cast<std::size_t>(kept.index)].reg;
+        return program.of(reg).made_by < 0 ? -1 : reg;  // it shares the memory of a leaf that is an input now
     }
     void run() {
         const ReplayTimer timer;
@@ -199,7 +216,8 @@ void init_program(nb::module_& module) {
                             "What ran between begin() and end(), as it can be run again.")
         .def(nb::init<>())
         .def("begin", &KeptProgram::begin)
-        .def("end", &KeptProgram::end, nb::arg("whole"))
+        .def("end", &KeptProgram::end, nb::arg("whole"), nb::arg("parameter"),
+             "Of what the block made, tensors of the class `parameter` are inputs from now on.")
         .def_prop_rw(
             "_coded", [](const KeptProgram& kept) { return kept.program.coded; },
             [](KeptProgram& kept, bool on) { kept.program.coded = on; })
@@ -209,6 +227,7 @@ void init_program(nb::module_& module) {
                  for (const std::string& line : code_of(kept.program)) result.append(line);
                  return result;
              })
+        .def_prop_ro("revision", [](KeptProgram& kept) { return kept.present().revision; })
         .def("run", &KeptProgram::run)
         .def("check", [](KeptProgram& kept) { check_whole(kept.program); })
         .def("steps", &KeptProgram::steps)

@@ -12,6 +12,7 @@
 #include "core/autograd/saved.h"
 #include "core/program/check.h"
 #include "core/program/kept.h"
+#include "core/program/leaves.h"
 #include "core/program/names.h"
 #include "core/program/recorder.h"
 #include "core/program/witness.h"
@@ -206,6 +207,7 @@ private:
             living.place = place_of(*living.tensor);
             keep_tensor(program_, static_cast<int>(i), !gradients.contains(living.tensor));
         }
+        note_values(program_);
         program_.finished = program_.loaded = true;
     }
 

@@ -13,6 +13,7 @@
 #include "core/autograd/saved.h"
 #include "core/autograd/view.h"
 #include "core/program/kept.h"
+#include "core/program/leaves.h"
 #include "core/program/names.h"
 #include "core/program/recorder.h"
 #include "core/program/witness.h"
@@ -35,6 +36,8 @@ public:
 
     nb::dict go() {
         if (!program_.finished) fail(ErrorKind::Runtime, "save: expected a program whose block has ended");
+        notice_writes(program_);
+        check_leaves(program_);
         nb::dict data;
         data["inputs"] = inputs();
         data["registers"] = registers();
@@ -177,7 +180,7 @@ private:
         std::vector<int> nodes;
         for (const nb::handle object : named_) {
             const auto [by, index] = kept_by(*as_tensor(object.ptr()));
-            if (by != &program_) continue;
+            if (by != &program_ || is_input(index)) continue;
             check_unchanged(program_, index, false);
             const Living& living = program_.living[static_cast<std::size_t>(index)];
             if (is_refreshed_view(program_, living))
@@ -188,7 +191,7 @@ private:
         }
         for (const nb::handle object : named_) {
             const auto [by, index] = kept_by(*as_tensor(object.ptr()));
-            if (by != &program_ || places_[static_cast<std::size_t>(index)] >= 0) continue;
+            if (by != &program_ || is_input(index) || places_[static_cast<std::size_t>(index)] >= 0) continue;
             places_[static_cast<std::size_t>(index)] = static_cast<int>(nb::len(living_));
             const Living& living = program_.living[static_cast<std::size_t>(index)];
             const int node =
@@ -203,6 +206,12 @@ private:
                         refuse("a .grad has a history (create_graph=True), which a file can't hold yet",
                                step.action->code, step.action->instruction);
         return nodes_to_python(program_, nodes);
+    }
+
+    // A leaf of the block that is one by now.
+    bool is_input(int living) const {
+        const KeptRegister& reg = program_.of(program_.living[static_cast<std::size_t>(living)].reg);
+        return reg.made_by < 0 && program_.memories[static_cast<std::size_t>(reg.memory)].input >= 0;
     }
 
     Program& program_;

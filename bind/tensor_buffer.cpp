@@ -4,6 +4,7 @@
 #include "bind/objects.h"
 #include "bind/tensor_attributes.h"
 #include "core/ops/dispatch.h"
+#include "core/program/kept.h"
 
 namespace clew::bind {
 namespace {
@@ -39,7 +40,8 @@ int get_buffer(PyObject* self, Py_buffer* buffer, int flags) {
         PyErr_SetString(PyExc_BufferError, "buffer: the tensor repeats its memory more often than a buffer can count");
         return -1;
     }
-    if (!guarded([&] { return static_cast<void>(escape(Tensor(tensor), Read::Buffer)), true; })) return -1;
+    const auto given_out = [&] { return note_given_out(escape(Tensor(tensor), Read::Buffer)), true; };
+    if (!guarded(given_out)) return -1;
     auto* exported = new Export{tensor->storage, {}};
     Py_ssize_t* geometry = exported->geometry;
     const auto size = static_cast<Py_ssize_t>(item_size(tensor->dtype));

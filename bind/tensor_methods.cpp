@@ -17,6 +17,7 @@
 #include "core/ops/dispatch.h"
 #include "core/ops/functions.h"
 #include "core/ops/interpreter.h"
+#include "core/program/kept.h"
 
 namespace clew::bind {
 namespace {
@@ -120,7 +121,9 @@ PyObject* offset_method(PyObject* self, PyObject*) {
 PyObject* data_ptr_method(PyObject* self, PyObject*) {
     return guarded([&] {
         if (is_meta(tensor_of(self))) return PyLong_FromLong(0);
-        return PyLong_FromVoidPtr(escape(tensor_of(self), Read::DataPtr).data());
+        const Tensor read = escape(tensor_of(self), Read::DataPtr);
+        note_given_out(read);
+        return PyLong_FromVoidPtr(read.data());
     });
 }
 PyObject* element_size_method(PyObject* self, PyObject*) { return PyLong_FromSize_t(item_size(self_of(self)->dtype)); }

@@ -111,7 +111,9 @@ void bump_version(const Tensor& self, const WrittenPart& part, const char* op, b
         ++self->extras->counter->value;
     else
         ++self->storage->version;
-    if (part.layout->numel == 0 || mode(kNoProvenance)) return;
+    if (part.layout->numel == 0) return;
+    // Writes through `.data` are seen by nothing else.
+    if (mode(kNoProvenance) && !self->has(TensorObject::kAliasCounter)) return;
     const Extent reach = extent(*part.layout);
     const auto size = static_cast<std::int64_t>(item_size(part.dtype));
     if (part.site.code) runtime.retain(part.site.code);

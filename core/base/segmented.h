@@ -61,6 +61,7 @@ public:
         for (T& one : *this) std::destroy_at(&one);
         size_ = 0;
     }
+    void pop_back() { std::destroy_at(&(*this)[--size_]); }
     T& operator[](std::size_t i) { return segments_[i / kEach][i % kEach]; }
     const T& operator[](std::size_t i) const { return segments_[i / kEach][i % kEach]; }
     T& back() { return (*this)[size_ - 1]; }

@@ -2,6 +2,7 @@
 
 #include "core/base/flat_table.h"
 #include "core/ops/functions.h"
+#include "core/program/digests.h"
 
 namespace clew {
 namespace {
@@ -27,7 +28,11 @@ void node_died(Node* node) {
 struct Kept : KeptTensor {
     Program* program = nullptr;  // null: it is gone
     int index = -1;
+    bool guarded = false, given_out = false;
+    std::uint64_t values = 0;
+    inline static int all_guarded = 0;
     ~Kept() override {
+        if (guarded) --all_guarded;
         if (program == nullptr) return;
         program->living[static_cast<std::size_t>(index)].tensor = nullptr;
         ++program->deaths;
@@ -36,6 +41,11 @@ struct Kept : KeptTensor {
 
 Kept* kept_of(const TensorObject& tensor) {
     return tensor.extras ? static_cast<Kept*>(tensor.extras->kept.get()) : nullptr;
+}
+
+std::uint64_t values_of(const TensorObject& tensor) {
+    const Tensor value(const_cast<TensorObject*>(&tensor));
+    return digest_of({&value, 1});
 }
 
 struct SetUp {
@@ -75,6 +85,40 @@ void keep_tensor(Program& program, int index, bool owns) {
         mark_tracked(tensor);
     }
     extras_of(tensor).kept = std::move(kept);
+}
+
+void disown(const Program& program, int index) {
+    const Living& living = program.living[static_cast<std::size_t>(index)];
+    if (Kept* const kept = living.tensor ? kept_of(*living.tensor) : nullptr) kept->owner = Handle();
+}
+
+void guard(const Program& program, int index, bool given_out) {
+    const TensorObject& tensor = *program.living[static_cast<std::size_t>(index)].tensor;
+    Kept& kept = *kept_of(tensor);
+    kept.guarded = true;
+    ++Kept::all_guarded;
+    kept.given_out = given_out;
+    if (given_out) kept.values = values_of(tensor);
+}
+
+void note_given_out(const Tensor& tensor) {
+    if (Kept::all_guarded == 0) return;
+    for (TensorObject* one = living_tensors; one; one = one->next) {
+        Kept* const kept = one->storage == tensor->storage ? kept_of(*one) : nullptr;
+        if (kept == nullptr || !kept->guarded || kept->given_out) continue;
+        kept->values = values_of(*one);
+        kept->given_out = true;
+    }
+}
+
+bool was_written_unseen(const TensorObject& tensor) {
+    const Kept* const kept = kept_of(tensor);
+    return kept && kept->given_out && kept->values != values_of(tensor);
+}
+
+void note_values_of(const TensorObject& tensor) {
+    Kept* const kept = kept_of(tensor);
+    if (kept && kept->given_out) kept->values = values_of(tensor);
 }
 
 void forget_tensors(Program& program) {

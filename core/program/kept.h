@@ -14,11 +14,19 @@ int index_of(const Program& program, const Node* node);
 // In a tensor's extras. `owns`: the tensor keeps the program alive.
 void keep_tensor(Program& program, int index, bool owns);
 void forget_tensors(Program& program);
+// It no longer does.
+void disown(const Program& program, int index);
 // The program that made the tensor and keeps it, and where it stands there.
 struct KeptBy {
     Program* program;
     int index;
 };
+// Memory that was given out to Python, as an array of NumPy's or by its address, is written without being seen: then
+// the values of a leaf that is guarded are compared.
+void guard(const Program& program, int index, bool given_out);
+void note_given_out(const Tensor& tensor);
+bool was_written_unseen(const TensorObject& tensor);
+void note_values_of(const TensorObject& tensor);  // as they are now, nobody has written them
 // A view whose base was written since, so that it got a new node from its base's history when it was asked for it.
 bool is_refreshed_view(const Program& program, const Living& living);
 KeptBy kept_by(const TensorObject& tensor);

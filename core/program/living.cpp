@@ -7,6 +7,7 @@
 #include "core/autograd/mode.h"
 #include "core/autograd/saved.h"
 #include "core/program/kept.h"
+#include "core/program/leaves.h"
 #include "core/program/recorder.h"
 
 namespace clew {
@@ -93,6 +94,7 @@ void Recorder::note_ends() {
         }
     for (Input& input : program_.inputs)
         if (!input.grad_of) input.hooks = hooks_of(input.tensor);
+    note_values(program_);
 }
 
 // What can be said only once all has run.

@@ -60,6 +60,11 @@ struct Input {
     bool bound = false;             // an argument: another tensor in each call
     bool older = true;              // somebody else had it before the block
     bool apart = false;             // no other input on other memory overlaps it
+    // As it was when somebody looked last, and when that was; Note [Leaves of the block] in leaves.h.
+    std::uint64_t place = 0;
+    std::uint32_t version = 0;
+    std::uint64_t looked = 0;
+    std::uint64_t changed = 0;  // when it was first seen that somebody else had changed it
     const Tensor& present() const { return grad_of ? present_grad() : tensor; }
 
 private:
@@ -126,7 +131,17 @@ struct Living {
     int reg;
     int node;  // of Program::nodes; -1: no history
     std::uint32_t version, behind;
-    std::uint64_t place;  // its storage
+    std::uint64_t place;     // its storage
+    std::uint64_t made = 0;  // when it got its value, by the clock that numbers writes
+};
+
+// A leaf of the block that somebody else has written, so that it is an input: Note [Leaves of the block] in leaves.h.
+struct WrittenLeaf {
+    int input;
+    std::vector<int> sources;  // inputs that it was made from
+    std::uint64_t made;
+    Handle made_at;  // the line
+    std::int32_t made_instruction = -1;
 };
 std::uint64_t place_of(const TensorObject& tensor);
 
@@ -240,6 +255,11 @@ struct Program : Recorded {
     std::uint64_t began = 0;   // by the clock that numbers nodes
     std::uint64_t deaths = 0;  // of nodes and tensors, for who remembers which live
     void* self = nullptr;      // weak: the object that Python has
+    // Note [Leaves of the block] in leaves.h.
+    std::vector<int> historyless;  // of `living`: what the block made and nothing has differentiated
+    std::vector<WrittenLeaf> written_leaves;
+    std::uint64_t revision = 0;  // how often steps were left out
+    int under_way = 0;           // replays
 
     Program();
     ~Program();

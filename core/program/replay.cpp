@@ -12,6 +12,7 @@
 #include "core/base/frame.h"
 #include "core/program/commit.h"
 #include "core/program/kept.h"
+#include "core/program/leaves.h"
 #include "core/program/outcome.h"
 #include "core/program/replay_memory.h"
 #include "core/program/run_step.h"
@@ -224,11 +225,29 @@ void check_block(const Program& program) {
     throw ReplayFailed(program.once[0].text, &at);
 }
 
+// Nothing is taken out of a program while one of its replays runs.
+class UnderWay {
+public:
+    explicit UnderWay(Program& program) : program_(program) { ++program_.under_way; }
+    ~UnderWay() { --program_.under_way; }
+    UnderWay(const UnderWay&) = delete;
+    UnderWay& operator=(const UnderWay&) = delete;
+
+private:
+    Program& program_;
+};
+
 void replay_now(Program& program, int target) {
     target < 0 ? check_block(program) : check_can_replay(program);
+    notice_writes(program);
     Slice& slice = slice_of(program, target);
+    check_writes(program, slice);
     for (const int i : slice.living) check_unchanged(program, i, i == target);
-    Replay(program, slice, true).go();
+    {
+        const UnderWay counted(program);
+        Replay(program, slice, true).go();
+    }
+    settle_values(program, slice);
 }
 
 // All that a program from a file may fail with is one kind of error.
@@ -254,7 +273,11 @@ void replay(Program& program, int target) {
 }
 
 void check_whole(Program& program) {
-    with_errors_of(program, [&] { check_block(program); });
+    with_errors_of(program, [&] {
+        check_block(program);
+        notice_writes(program);
+        check_leaves(program);
+    });
 }
 
 std::vector<Tensor> replay_call(Program& program, std::vector<ReadNumber>& numbers) {

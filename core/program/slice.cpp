@@ -31,6 +31,9 @@ public:
     }
 
 private:
+    std::size_t memory_of(int living) const {
+        return static_cast<std::size_t>(program_.of(program_.living[static_cast<std::size_t>(living)].reg).memory);
+    }
     void find_makers() {
         made_by_step_.resize(program_.steps.size());
         for (std::size_t i = 0; i < program_.nodes.size(); ++i)
@@ -132,6 +135,10 @@ private:
         if (!std::ranges::is_sorted(slice_.nodes, {}, born)) std::ranges::sort(slice_.nodes, {}, born);
         for (std::size_t i = 0; i < program_.living.size(); ++i)
             if (slice_.remakes(program_, program_.living[i].reg, kEnd)) slice_.living.push_back(static_cast<int>(i));
+        std::vector<char> renewed(memories);
+        for (const int i : slice_.living) renewed[memory_of(i)] = 1;
+        for (int i = 0; i < static_cast<int>(program_.living.size()); ++i)
+            if (renewed[memory_of(i)] && !std::ranges::binary_search(slice_.living, i)) slice_.beside.push_back(i);
         for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
             const int reg = program_.inputs[i].reg;
             bool read = slice_.target < 0 || slice_.last_use[static_cast<std::size_t>(reg)] >= 0;

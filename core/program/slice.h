@@ -31,6 +31,7 @@ struct Slice {
     std::vector<int> nodes{};        // whose slots are filled again, the oldest first; those that live
     std::vector<int> inputs{};       // that are read
     std::vector<int> living{};       // tensors that get a new value
+    std::vector<int> beside{};       // others on their memory
     std::vector<char> whole{};       // for each memory: all that writes it runs
     std::vector<char> written{};     // for each memory: something writes it
     std::vector<int> last_use{};     // of each register, a step

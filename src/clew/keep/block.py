@@ -6,6 +6,7 @@ from types import TracebackType
 
 from .. import _core
 from ..autograd.errors import KeepError
+from ..nn.parameter import Parameter
 from ..optim import optimizer
 from .program import Program
 
@@ -55,7 +56,7 @@ class keep_graph:
         if self._program is None:
             raise RuntimeError("keep_graph: expected a block that was entered, as by `with clew.keep_graph():`")
         optimizer.watchers.remove(self._after_step)
-        reasons = self._program._core.end(kind is None)
+        reasons = self._program._core.end(kind is None, Parameter)
         if kind is not None or not reasons:
             return
         lines = [f"{text}{f' (at {site})' if site else ''}" for text, site in dict.fromkeys(reasons)]

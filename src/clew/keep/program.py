@@ -53,6 +53,7 @@ class Program:
             spare_compiler()
         self._names: dict[str, Tensor] = {}
         self._seen: Values | None = None
+        self._seen_at = 0  # leaves that are written become inputs
         self._options: list[Options] = []
 
     def run(self) -> None:
@@ -283,8 +284,9 @@ class Program:
 
     @property
     def _values(self) -> Values:
-        if self._seen is None:
-            self._seen = Values(self._core)
+        revision = self._core.revision
+        if self._seen is None or self._seen_at != revision:
+            self._seen, self._seen_at = Values(self._core), revision
         return self._seen
 
     def __str__(self) -> str:
