@@ -101,8 +101,14 @@ Tensor restore_axes(const Tensor& x, std::uint32_t mask, int ndim, bool keepdim)
 }
 
 Tensor share_among_equals(const Tensor& g, const Tensor& x, const Tensor& chosen) {
-    const bool is_nan = has_zero(compare(kEq, chosen, chosen));
-    const Tensor equal = is_nan ? compare(kNe, x, x) : compare(kEq, x, chosen);
+    // Where NaN was chosen, the NaNs share. Who replays these steps may have other values.
+    const auto equal_or_nan = [&] {
+        return logical_or(compare(kEq, x, chosen), logical_and(compare(kNe, x, x), compare(kNe, chosen, chosen)));
+    };
+    const auto equal_now = [&] {
+        return has_zero(compare(kEq, chosen, chosen)) ? compare(kNe, x, x) : compare(kEq, x, chosen);
+    };
+    const Tensor equal = mode(kInterpreted) ? equal_or_nan() : equal_now();
     return where(equal, div(g, sum(cast(equal, g.dtype()))), zero());
 }
 

@@ -137,6 +137,15 @@ struct Cumprod {
         const int axis = wrap_axis(attrs.dim, x->ndim(), "cumprod");
         if (x->ndim() == 0 || x->numel() == 0 || x->size(axis) == 1) return g;
         const Tensor given = conj(cast(x, g.dtype())), products = conj(result);
+        constexpr std::int64_t kInFull = 256;  // that takes a square number of steps
+        if (mode(kInterpreted) && !is_meta(given) && (!differentiates() || x->size(axis) <= kInFull)) {
+            // Both ways: who replays these steps may have other values.
+            const Tensor none = all_nonzero(given), one = ones(Dims{}, given.dtype());
+            const Tensor with_zeros = where(none, one, given);
+            return where(none, div(cumsum_from_the_end(mul(g, products), axis), where(none, given, one)),
+                         differentiates() ? cumprod_gradient_in_full(g, with_zeros, axis)
+                                          : cumprod_gradient_beside_zeros(g, with_zeros, products, axis));
+        }
         if (!has_zero(given)) return div(cumsum_from_the_end(mul(g, products), axis), given);
         return differentiates() ? cumprod_gradient_in_full(g, given, axis)
                                 : cumprod_gradient_beside_zeros(g, given, products, axis);

@@ -57,7 +57,7 @@ def cov(
         centred = x - ((x * weights).sum(1) / total).unsqueeze(1)
         product = centred.mm((centred * weights).t().conj())
         norm = total - (correction if aweights is None else correction * (weights * aweights).sum() / total)
-    if not x.is_meta and float(norm) <= 0:
+    if not x.is_meta and bool(norm <= 0):
         warnings.warn("cov: degrees of freedom is <= 0; take more observations", UserWarning, stacklevel=2)
         norm = 0 * norm
     covariances: Tensor = product / norm
