@@ -97,6 +97,14 @@ def test_derivatives_of_products_by_forward_mode_alone() -> None:
     numpy.testing.assert_allclose(expected[1, :, 1].numpy(), 2 * (x.t() @ x).numpy())
 
 
+def test_a_view_of_a_value_that_overlaps_itself() -> None:
+    """Of an expanded value, views that are turned have the strides of the value, but not its tangent."""
+    x, t = torch.tensor(1.0).expand(2, 2), torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert jvp(lambda x: x.t() * 1, (x,), (t,))[1].tolist() == [[1.0, 3.0], [2.0, 4.0]]
+    x, t = torch.arange(3.0).unfold(0, 2, 1), torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert jvp(lambda x: x.t() * 1, (x,), (t,))[1].tolist() == [[1.0, 3.0], [2.0, 4.0]]
+
+
 def test_as_strided_of_samples() -> None:
     f = lambda x: (x.as_strided((2, 2), (1, 2)) ** 3).sum()  # noqa: E731
     x = torch.tensor([1.0, 2.0, 3.0, 4.0], dtype=F64)

@@ -4,6 +4,8 @@ import numpy
 import pytest
 from oracle import check, check_error, check_out, module, sample, strided
 
+import clew
+
 
 def index(*rows, dtype="int64"):
     return numpy.array(rows, dtype=dtype)
@@ -371,3 +373,31 @@ def test_reduce_is_not_supported():
     x = module.zeros(3)
     with pytest.raises(NotImplementedError, match="use scatter_add"):
         x.scatter(0, module.tensor([0]), module.ones(1), reduce="add")
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda y: clew.zeros(3).scatter(0, clew.tensor([0, 2, 0]), y),
+        lambda y: clew.zeros(3).index_put((clew.tensor([0, 2, 0]),), y),
+        lambda y: clew.zeros(3).index_copy(0, clew.tensor([0, 2, 0]), y),
+        lambda y: clew.zeros(2, 3).index_put((clew.tensor(1), clew.tensor([0, 2, 0])), y)[1],
+        lambda y: clew.zeros(1, 3).scatter(1, clew.tensor([[0, 2, 0]]), y[None])[0],
+    ],
+)
+def test_of_values_written_to_one_place_the_last_has_the_gradient(write):
+    """Linear in y, so the Jacobian is what unit vectors become."""
+    expected = clew.stack([write(unit) for unit in clew.eye(3)], 1).tolist()
+    assert expected == [[0, 0, 1], [0, 0, 0], [0, 1, 0]]
+    assert clew.func.jacrev(write)(clew.ones(3)).tolist() == expected
+    assert clew.func.jacfwd(write)(clew.ones(3)).tolist() == expected
+
+
+@pytest.mark.parametrize("name", ["max", "min", "median", "nanmedian"])
+def test_equal_elements_share_the_gradient_in_vmap_too(name):
+    x = clew.tensor([[2.0, 2.0, 2.0], [1.0, 2.0, 2.0]])
+    f = getattr(clew, name)
+    expected = [clew.func.grad(f)(row).tolist() for row in x]
+    assert clew.vmap(clew.func.grad(f))(x).tolist() == expected
+    assert clew.func.jacrev(clew.vmap(f))(x).sum(0).tolist() == expected
+    assert [clew.func.jacfwd(f)(row).tolist() for row in x] == expected

@@ -101,11 +101,15 @@ bool along_axes(const Call& call) {
 
 namespace {
 
+// The same along an axis. Not one that names an element, to which all of the gradient goes: without axes, equal ones
+// share it.
 const OpDef* along_one_axis(const OpDef& op) {
     if (has_axes(op) || op.schema.arguments.empty()) return nullptr;
+    const std::string& name = op.schema.name;
+    const std::string wanted = name == "max" || name == "min" ? "a" + name : name;
     for (const OpDef* other : all_operations())
-        if (other != &op && other->schema.name == op.schema.name && has_axes(*other) && !other->is(kComposite) &&
-            AttributeCopy(*other).has("keepdim"))
+        if (other != &op && other->schema.name == wanted && has_axes(*other) && !other->is(kComposite) &&
+            other->output_count == 1 && AttributeCopy(*other).has("keepdim"))
             return other;
     return nullptr;
 }

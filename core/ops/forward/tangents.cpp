@@ -37,9 +37,9 @@ void put(const Tensor& tensor, Ref<Tangent> tangent) {
     put_tangent(*extras.tangents, std::move(tangent));
 }
 
-// What is written there replaces all of it.
+// What is written there replaces all of it. Where elements share places, views that are turned lie as the root does.
 bool covers(const Tensor& tensor, const Tangent& root) {
-    return root.dtype == tensor.dtype() && root.offset == tensor->offset &&
+    return is_dense(*root.layout) && root.dtype == tensor.dtype() && root.offset == tensor->offset &&
            same_sizes(root.layout->shape(), tensor.sizes()) && same_sizes(root.layout->strides(), tensor.strides());
 }
 
@@ -145,8 +145,9 @@ void DualLevel::write_tangent(const Tensor& tensor, Tensor tangent) {
         if (!tangent) return;
         give_tangent(tensor->base ? Tensor(tensor->base.get()) : tensor, {});
     }
-    Tangent& root = *root_of(*find(tensor));
-    if (!covers(tensor, root)) {
+    Tangent& own = *find(tensor);
+    Tangent& root = *root_of(own);
+    if (&own != &root && !covers(tensor, root)) {
         write_part(root, tensor, tangent ? tangent : zeros_like(tensor));
         return keep_in_slots(tensor);
     }

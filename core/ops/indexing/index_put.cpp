@@ -126,6 +126,16 @@ struct IndexPut {
         const bool unused = attrs.accumulate && !(needs >> last & 1);  // then the gradient of self is all, as it comes
         return {.inputs = unused ? 0 : bits_of_present(inputs, 1, last)};
     }
+    // Of several values that were written to one place, the last has its gradient. Masks name each place once.
+    static Tensor values_gradient(BackwardCall& call, const Tensor& g, Tensors indices) {
+        const Tensor read = index(g, indices);
+        const bool may_repeat =
+            std::ranges::any_of(indices, [](const Tensor& one) { return one && one.dtype() != DType::Bool; });
+        if (attributes_of<Attrs>(call).accumulate || !may_repeat || read.numel() < 2) return read;
+        const Tensor order = numbered(read.sizes());
+        const Tensor written = index_put(zeros(g.sizes(), DType::Int64), indices, order, false);
+        return where(compare(kEq, index(written, indices), order), read, zero());
+    }
     static void backward(BackwardCall& call) {
         const Tensor& g = call.incoming[0];
         const int last = static_cast<int>(call.results.size()) - 1;
@@ -134,7 +144,7 @@ struct IndexPut {
             const bool accumulate = attributes_of<Attrs>(call).accumulate;
             call.results[0] = accumulate ? g : index_put(g, indices, zeros(Dims{}, g.dtype()), false);
         }
-        if (call.needs(last)) call.results[static_cast<std::size_t>(last)] = index(g, indices);
+        if (call.needs(last)) call.results[static_cast<std::size_t>(last)] = values_gradient(call, g, indices);
     }
 };
 

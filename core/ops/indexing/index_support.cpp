@@ -2,6 +2,7 @@
 
 #include "core/kernels/capture.h"
 #include "core/kernels/memory/copy.h"
+#include "core/ops/functions.h"
 #include "core/tensor/packing.h"
 
 namespace clew {
@@ -56,6 +57,11 @@ Tensor apart_from(const Tensor& out, const Tensor& source) {
     Tensor copy;
     start_from(source, copy);
     return copy;
+}
+
+Tensor numbered(Sizes sizes) {
+    const Tensor counted = cumsum(ones(Dims{count_elements(sizes)}, DType::Int64), 0);
+    return reshape(counted, sizes);
 }
 
 void check_mask(const Tensor& mask, const char* op) {

@@ -25,6 +25,8 @@ bool start_from(const Tensor& self, Tensor& out, Lies how = Lies::RowMajor);
 Tensor apart_from(const Tensor& out, const Tensor& source);
 // Where index may not be larger than self: everywhere but along the axis.
 void check_index_shape(const Tensor& index, const Tensor& self, int axis, const char* op);
+// 1, 2, 3 ... in this shape.
+Tensor numbered(Sizes sizes);
 void check_mask(const Tensor& mask, const char* op);
 
 // A tensor as a view with at least one axis.

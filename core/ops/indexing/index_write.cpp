@@ -141,7 +141,16 @@ struct IndexCopy {
         },
         nullptr,
         [](const Tensor& g, In<1> index, Shape<2> source, const Attrs& attrs) {
-            return selected_gradient(g, attrs.dim, index, source);
+            const Tensor read = selected_gradient(g, attrs.dim, index, source);
+            if (index->numel() < 2) return read;
+            // Of several that were written to one position, the last has its gradient.
+            const int axis = wrap_axis(attrs.dim, g.ndim(), "index_copy");
+            const Tensor order = numbered(index->sizes());
+            const Tensor written = scatter(zeros(Dims{g.size(axis)}, DType::Int64), 0, index, order);
+            Dims along;
+            for (int i = 0; i < read.ndim(); ++i) along.push_back(i == axis ? index->numel() : 1);
+            const Tensor stays = compare(kEq, gather(written, 0, index), order);
+            return where(reshape(stays, along), read, zero());
         },
     };
 };

@@ -51,13 +51,16 @@ void scatter_into(Write how, const char* op, const Tensor& self, std::int64_t di
                                                                   *AtLeast1(source));
 }
 
-// The gradient of a source of which index's shape was read: the rest of it got nothing.
-Tensor gathered_gradient(const Tensor& g, std::int64_t dim, const Tensor& index, Sizes source) {
-    if (index.numel() == 0) return zeros(source, g.dtype());  // nothing was read, whatever its shape
-    const Tensor read = gather(g, static_cast<int>(dim), index);
+// The gradient of a source of which a part was read: the rest of it got nothing.
+Tensor padded(const Tensor& read, Sizes source) {
     if (same_sizes(read.sizes(), source)) return read;
     if (read.ndim() != static_cast<int>(source.size())) return reshape(read, source);
     return embed(read, source, {Dims(read.sizes()), contiguous_strides(source), 0});
+}
+
+Tensor gathered_gradient(const Tensor& g, std::int64_t dim, const Tensor& index, Sizes source) {
+    if (index.numel() == 0) return zeros(source, g.dtype());  // nothing was read, whatever its shape
+    return padded(gather(g, static_cast<int>(dim), index), source);
 }
 
 struct Scatter {
@@ -88,7 +91,12 @@ struct Scatter {
         },
         nullptr,
         [](const Tensor& g, In<1> index, Shape<2> src, const Attrs& attrs) {
-            return gathered_gradient(g, attrs.dim, index, src);
+            if (index->numel() < 2) return gathered_gradient(g, attrs.dim, index, src);
+            // Of several that were written to one place, the last has its gradient.
+            const int axis = static_cast<int>(attrs.dim);
+            const Tensor order = numbered(index->sizes());
+            const Tensor last = gather(scatter(zeros(g.sizes(), DType::Int64), axis, index, order), axis, index);
+            return padded(where(compare(kEq, last, order), gather(g, axis, index), zero()), src);
         },
     };
 };

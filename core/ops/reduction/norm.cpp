@@ -96,7 +96,9 @@ struct NormBackward {
         const Tensor bend = order == 2 ? Tensor(v) : weighted(pow(size, order - 2), v);
         const Tensor along = sum(weighted(slope, v), axes, true);
         const Tensor rest = sub(bend, weighted(div(slope, pow(norm, order)), along));
-        return weighted(mul(rest, mul(pow(norm, 1 - order), order - 1)), g);
+        const Tensor product = mul(rest, weighted(mul(pow(norm, 1 - order), order - 1), g));
+        const Tensor unread = logical_and(compare(kEq, g, 0.0), logical_not(is_finite(product)));
+        return masked_fill(product, unread, 0.0);
     }
     static constexpr auto rules = std::tuple{
         [](const Tensor& v, In<0> g, In<1> x, In<2> norm, const Attrs& attrs) {
