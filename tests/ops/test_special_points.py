@@ -298,3 +298,105 @@ def test_integers_keep_their_dtype_or_are_refused(name, dtype):
         except (RuntimeError, NotImplementedError) as error:
             found.append("refused" if dtype == "bool" else type(error).__name__)
     assert found[0] == found[1]
+
+
+# Tiny and huge numbers, and many halves ------------------------------------------------------------------------------
+
+RANGES = {
+    "var": lambda m, x, y: x.var(),
+    "std": lambda m, x, y: x.std(),
+    "std along an axis": lambda m, x, y: m.stack([x, y], 1).std(0),
+    "std of rows": lambda m, x, y: m.stack([x, y]).std(1, correction=0),
+    "std_mean": lambda m, x, y: m.std_mean(x)[0],
+    "std of complex numbers": lambda m, x, y: m.complex(x, y).std(),
+    "norm": lambda m, x, y: x.norm(),
+    "norm of columns": lambda m, x, y: m.stack([x, y], 1).norm(dim=0),
+    "norm of rows": lambda m, x, y: m.stack([x, y]).norm(dim=1),
+    "norm of complex numbers": lambda m, x, y: m.complex(x, y).norm(),
+    "norm of order 3": lambda m, x, y: x.norm(3),
+    "norm of order 1.5": lambda m, x, y: m.stack([x, y]).norm(1.5, 1, keepdim=True),
+    "norm of order 0.5": lambda m, x, y: x.norm(0.5),
+    "norm of order -2": lambda m, x, y: x.norm(-2),
+    "vector_norm": lambda m, x, y: m.linalg.vector_norm(x),
+    "matrix_norm": lambda m, x, y: m.linalg.matrix_norm(m.stack([x, y])),
+    "dist": lambda m, x, y: m.dist(x, y),
+    "pdist": lambda m, x, y: m.pdist(m.stack([x, y])),
+    "cdist": lambda m, x, y: m.cdist(x.reshape(1, -1), y.reshape(1, -1)),
+    "normalize": lambda m, x, y: m.nn.functional.normalize(x, dim=0, eps=0.0),
+    "cosine_similarity": lambda m, x, y: m.nn.functional.cosine_similarity(x, y, dim=0, eps=0.0),
+    "renorm": lambda m, x, y: m.renorm(m.stack([x, y]), 2, 0, 1.0),
+    "hypot": lambda m, x, y: m.hypot(x, y),
+    "abs of complex numbers": lambda m, x, y: m.complex(x, y).abs(),
+    "atan2": lambda m, x, y: m.atan2(x, y),
+    "logaddexp": lambda m, x, y: m.logaddexp(x, y),
+}
+# PyTorch clamps these at other numbers, or computes them from squares: ours in float64 is the reference.
+X, Y, *DIRECTIONS = (
+    numpy.random.default_rng(seed).uniform(0.5, 1.5, 48) * numpy.tile([1, 1, -1, 1], 12) for seed in range(4)
+)
+
+
+@pytest.mark.beyond
+@pytest.mark.parametrize("scale", [1e-30, 1e-22, 1.0, 1e22, 1e30])
+@pytest.mark.parametrize("name", RANGES)
+def test_floats_whose_squares_are_out_of_range(name, scale):
+    """Values and derivatives in float32, by each mode, are those in float64."""
+
+    def found(dtype):
+        xs = [clew.tensor(one, dtype=clew.float64).mul(scale).to(dtype).requires_grad_() for one in (X, Y)]
+        y = RANGES[name](clew, *xs)
+        weights = clew.from_numpy(numpy.random.default_rng(1).uniform(0.5, 1.5, tuple(y.shape))).to(y.dtype)
+        gradients = clew.autograd.grad(y, xs, weights, allow_unused=True)
+        points = tuple(x.detach() for x in xs)
+        along = tuple(clew.tensor(one, dtype=clew.float64).mul(scale).to(dtype) for one in DIRECTIONS)
+        tangent = clew.func.jvp(lambda *given: RANGES[name](clew, *given), points, along)[1]
+        return [y.detach(), *gradients, tangent]
+
+    limits = numpy.finfo(numpy.float32)
+    for ours, expected in zip(found(clew.float32), found(clew.float64), strict=True):
+        if ours is None or expected is None:
+            assert ours is expected
+            continue
+        expected = expected.numpy()
+        size = abs(expected).max()
+        if size > limits.max:  # no float32: infinite, where it is largest at least
+            continue
+        # Of a sum that cancels out, what is left is a rounding error.
+        tolerance = max(1e-5 * size, limits.tiny)
+        numpy.testing.assert_allclose(ours.double().numpy(), expected, rtol=1e-4, atol=tolerance)
+
+
+MANY = 70_000  # more than float16 can count
+SHARED = {
+    "amax": lambda x: x.amax(),
+    "amin along an axis": lambda x: x.reshape(1, -1).amin(1),
+    "max": lambda x: x.max(),
+    "min": lambda x: x.min(),
+    "aminmax": lambda x: x.aminmax()[1],
+    "median": lambda x: x.median(),
+    "nanmedian": lambda x: x.nanmedian(),
+    "norm of order infinity": lambda x: x.norm(INF),
+    "vector_norm of order -infinity": lambda x: clew.linalg.vector_norm(x, -INF),
+    "mean": lambda x: x.mean(),
+    "softmax": lambda x: x.softmax(0) @ x,
+    "log_softmax": lambda x: x.log_softmax(0)[0],
+    "logsumexp": lambda x: x.logsumexp(0),
+    "scatter_reduce": lambda x: clew.zeros(1, dtype=x.dtype).scatter_reduce(
+        0, clew.zeros(MANY, dtype=clew.int64), x, "amax"
+    ),
+    "cross_entropy": lambda x: clew.nn.functional.cross_entropy(x.reshape(-1, 2), clew.zeros(MANY // 2).long()),
+}
+
+
+@pytest.mark.beyond
+@pytest.mark.parametrize("name", SHARED)
+def test_more_equal_halves_than_a_half_can_count(name):
+    def found(dtype):
+        x = clew.ones(MANY, dtype=dtype, requires_grad=True)
+        (gradient,) = clew.autograd.grad(SHARED[name](x).sum(), x)
+        value, tangent = clew.func.jvp(SHARED[name], (x.detach(),), (clew.ones(MANY, dtype=dtype),))
+        assert value.dtype is tangent.dtype is gradient.dtype is dtype
+        return [one.double().numpy() for one in (value, gradient, tangent)]
+
+    for ours, expected in zip(found(clew.float16), found(clew.float64), strict=True):
+        numpy.testing.assert_allclose(ours, expected, rtol=0.01, atol=1e-7 if expected.size > 1 else 2e-3)

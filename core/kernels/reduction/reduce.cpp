@@ -194,8 +194,8 @@ void run(const Task& task) {
     task.goes_by_columns() ? reduce_columns(task) : reduce_rows(task);
 }
 
-void reduce_with(int kind, const View& out, const View& in, std::uint32_t axes_mask, const View* centers) {
-    run(task_of(kind, out, in, axes_mask, centers));
+void reduce_with(int kind, const View& out, const View& in, std::uint32_t axes_mask) {
+    run(task_of(kind, out, in, axes_mask));
 }
 
 constexpr auto kReduce = [](ReduceKind kind, const View& out, const View& in, std::uint32_t axes_mask) {
@@ -221,7 +221,7 @@ public:
         const ReduceKind kind = argument<0>();
         const View &out = argument<1>(), &in = argument<2>();
         const bool adds = kind == ReduceKind::Sum || kind == ReduceKind::Mean || kind == ReduceKind::SumSquares ||
-                          kind == ReduceKind::SumAbs;
+                          kind == ReduceKind::SumAbs || kind == ReduceKind::Length;
         if (!adds || (in.dtype != DType::Float32 && in.dtype != DType::Float64) || element_count(out) != 1)
             return std::nullopt;
         std::int64_t count = 1;
@@ -245,15 +245,18 @@ void reduce(ReduceKind kind, const View& out, const View& in, std::uint32_t axes
     if (kernel_mode != KernelMode::Run) [[unlikely]]
         if (detour_as<ReduceCall>(kReduce, kind, out, in, axes_mask)) return;
     const bool by_parts = is_complex(in.dtype) && (kind == ReduceKind::Sum || kind == ReduceKind::Mean);
-    if (!by_parts) return reduce_with(static_cast<int>(kind), out, in, axes_mask, nullptr);
-    for (const int part : {0, 1})
-        reduce_with(static_cast<int>(kind), *Part(out, part), *Part(in, part), axes_mask, nullptr);
+    if (!by_parts) return reduce_with(static_cast<int>(kind), out, in, axes_mask);
+    for (const int part : {0, 1}) reduce_with(static_cast<int>(kind), *Part(out, part), *Part(in, part), axes_mask);
 }
 
-void moments(const View& out_mean, const View& out_squares, const View& in, std::uint32_t axes_mask) {
+void moments(const View& out_mean, const View& out_spread, const View& in, std::uint32_t axes_mask, double divisor,
+             Spread spread) {
     CLEW_KERNEL();
-    reduce_with(static_cast<int>(ReduceKind::Mean), out_mean, in, axes_mask, nullptr);
-    reduce_with(kDeviations, out_squares, in, axes_mask, &out_mean);
+    reduce_with(static_cast<int>(ReduceKind::Mean), out_mean, in, axes_mask);
+    const int kind = spread == Spread::Deviation ? kRootOfDeviations : kDeviations;
+    Task task = task_of(kind, out_spread, in, axes_mask, &out_mean);
+    task.divisor = divisor;
+    run(task);
 }
 
 }  // namespace clew::kernels

@@ -18,8 +18,9 @@ enum class ReduceKind : std::uint8_t {
     SumSquares,  // dtypes as Sum
     SumAbs,
     LogSumExp,  // floating only; of nothing: -inf
+    Length,     // floating only: the root of SumSquares, also where that is out of float's range
 };
-inline constexpr int kReduceKinds = 10;
+inline constexpr int kReduceKinds = 11;
 
 inline constexpr DType reduced_dtype(ReduceKind kind, DType in) {
     if (kind == ReduceKind::Any || kind == ReduceKind::All) return DType::Bool;
@@ -35,8 +36,10 @@ void reduce(ReduceKind kind, const View& out, const View& in, std::uint32_t axes
 // all. `out_indices` (int64) and `out_values` (dtype of `in`, may be null) have the other axes of `in`.
 void arg_reduce(bool largest, const View* out_values, const View& out_indices, const View& in, int axis);
 
-// Mean and sum of squared deviations from it, in two passes; floating only.
-void moments(const View& out_mean, const View& out_squares, const View& in, std::uint32_t axes_mask);
+// Mean, and the sum of squared deviations from it over `divisor` or the root of that, in two passes; floating only.
+enum class Spread : std::uint8_t { Variance, Deviation };
+void moments(const View& out_mean, const View& out_spread, const View& in, std::uint32_t axes_mask, double divisor,
+             Spread spread);
 
 // Products of complex numbers along `axis`; `out` has the other axes.
 void complex_product(const View& out, const View& in, int axis);

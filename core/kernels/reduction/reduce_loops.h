@@ -38,11 +38,11 @@ struct Reducer {
                    double divisor);
 };
 
-// One more kind, for moments(): the sum of squares of x - center.
-inline constexpr int kDeviations = kReduceKinds;
+// Two more kinds, for moments(): the sum of squares of x - center, and its root, taken after the division.
+inline constexpr int kDeviations = kReduceKinds, kRootOfDeviations = kReduceKinds + 1;
 
 struct ReduceTable {
-    Reducer reducers[kReduceKinds + 1][kDTypes];
+    Reducer reducers[kReduceKinds + 2][kDTypes];
 };
 
 CLEW_DECLARE_TABLE(ReduceTable, reduce_loops)

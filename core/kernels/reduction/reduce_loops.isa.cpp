@@ -27,6 +27,49 @@ void start(Accumulator* high, double* low, int64_t count) {
     }
 }
 
+// Note [Squares out of range]
+// Squares of floats below 1e-19 or above 1e19 are no floats. A block of them whose sum is tiny, infinite or NaN is
+// added again in double. Where a sum is not tiny, what it lacks of squares that are is nothing beside it.
+template <class Op, class Block>
+constexpr bool kGuarded = false;
+template <>
+constexpr bool kGuarded<Length, float> = true;
+CLEW_INLINE bool in_range(float squares) { return squares > 0x1p-80f && squares < 0x1p127f; }
+
+template <class Op>
+constexpr bool kTakesRoot = false;
+template <>
+constexpr bool kTakesRoot<Length> = true;
+template <>
+constexpr bool kTakesRoot<RootOfDeviations> = true;
+
+template <class Op, class Block, class T>
+CLEW_INLINE void fold_block(Accumulator& high, double& low, const T* block, int64_t length, double around) {
+    const Block value = reduce_block<Op, Block>(block, length, around);
+    if constexpr (kGuarded<Op, Block>) {
+        const bool zeros = value == Block(0) && reduce_block<SumAbs, Block>(block, length, around) == Block(0);
+        if (!in_range(value) && !zeros)
+            return fold<Op, double>(high, low, reduce_block<Op, double>(block, length, around));
+    }
+    fold<Op, Block>(high, low, value);
+}
+
+// The sums of `rows` rows of columns, those in double that are out of range.
+template <class Op, class T>
+[[gnu::noinline]] void fold_guarded(Accumulator* high, double* low, const float* sums, const char* in,
+                                    int64_t row_stride, int64_t rows, int64_t width) {
+    double wide[kColumns];
+    for (int64_t j = 0; j < width; ++j) wide[j] = 0.0;
+    for (int64_t i = 0; i < rows; ++i) {
+        const T* row = reinterpret_cast<const T*>(in + i * row_stride);
+        CLEW_VECTORISE
+        for (int64_t j = 0; j < width; ++j) wide[j] += double(row[j]) * double(row[j]);
+    }
+    CLEW_VECTORISE
+    for (int64_t j = 0; j < width; ++j)
+        fold<Op, double>(high[j], low[j], in_range(sums[j]) ? double(sums[j]) : wide[j]);
+}
+
 template <class Op, class Block, class T>
 void row(Accumulator* high, double* low, const char* in, int64_t stride, int64_t count, const double* center) {
     T buffer[kBlock];
@@ -40,7 +83,7 @@ void row(Accumulator* high, double* low, const char* in, int64_t stride, int64_t
             gather(buffer, in + begin * stride, stride, length);
             block = buffer;
         }
-        fold<Op, Block>(*high, *low, reduce_block<Op, Block>(block, length, around));
+        fold_block<Op, Block>(*high, *low, block, length, around);
     }
 }
 
@@ -75,6 +118,15 @@ void columns(Accumulator* high, double* low, const char* in, int64_t row_stride,
             CLEW_VECTORISE
             for (int64_t j = 0; j < width; ++j) block[j] = step<Op>(block[j], a[j], centers[j]);
         }
+        if constexpr (kGuarded<Op, Block>) {
+            float unusual = 0;
+            CLEW_VECTORISE
+            for (int64_t j = 0; j < width; ++j) unusual += in_range(block[j]) ? 0.0f : 1.0f;
+            if (unusual != 0) {
+                fold_guarded<Op, T>(high, low, block, in + begin * row_stride, row_stride, end - begin, width);
+                continue;
+            }
+        }
         CLEW_VECTORISE
         for (int64_t j = 0; j < width; ++j) fold<Op, Block>(high[j], low[j], block[j]);
     }
@@ -92,11 +144,16 @@ void join(Accumulator* high, double* low, const Accumulator* other_high, const d
     }
 }
 
+template <class Op>
+CLEW_INLINE double finished(double quotient) {
+    if constexpr (kTakesRoot<Op>) return __builtin_sqrt(quotient);
+    return quotient;
+}
 template <class Op, class Block, class Out>
 void finish(char* out, int64_t stride, const Accumulator* high, const double* low, int64_t count, double divisor) {
     for (int64_t i = 0; i < count; ++i) {
         if constexpr (Block(0.5) != Block(0))
-            store<Out>(out + i * stride, Out(Op::result(high[i].number, low[i]) / divisor));
+            store<Out>(out + i * stride, Out(finished<Op>(Op::result(high[i].number, low[i]) / divisor)));
         else
             store<Out>(out + i * stride, Out(high[i].integer));
     }
@@ -196,12 +253,19 @@ CLEW_EXPORT_TABLE(
         {CLEW_TO_INT64(SumAbs), CLEW_REDUCER(SumAbs, float, float, float),
          CLEW_REDUCER(SumAbs, double, double, double)},
         {{}, {}, {}, {}, CLEW_LOG_SUM_EXP(float), CLEW_LOG_SUM_EXP(double)},
+        {{}, {}, {}, {}, CLEW_REDUCER(Length, float, float, float), CLEW_REDUCER(Length, double, double, double)},
         {{},
          {},
          {},
          {},
          CLEW_REDUCER(Deviations, double, float, float),
          CLEW_REDUCER(Deviations, double, double, double)},
+        {{},
+         {},
+         {},
+         {},
+         CLEW_REDUCER(RootOfDeviations, double, float, float),
+         CLEW_REDUCER(RootOfDeviations, double, double, double)},
     }});
 
 }  // namespace clew::kernels

@@ -43,6 +43,7 @@ struct SumSquares : FloatingSum {
         return x * x;
     }
 };
+struct Length : SumSquares {};
 struct SumAbs : FloatingSum {
     template <class Value, class Number>
     static CLEW_INLINE Value term(Value x, Number) {
@@ -59,6 +60,7 @@ struct Deviations : FloatingSum {
         return d * d;
     }
 };
+struct RootOfDeviations : Deviations {};
 struct Plain : Itself {
     static CLEW_INLINE double result(double high, double) { return high; }
 };

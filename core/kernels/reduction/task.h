@@ -32,7 +32,7 @@ struct Task {
 // Whether so many rows of so few columns are taken as fewer, wider ones, if they follow one another.
 inline bool fold_rows(std::int64_t rows, std::int64_t width) { return width < 64 && rows >= 4 * (kColumns / width); }
 
-// `kind` is a ReduceKind or kDeviations.
+// `kind` is a ReduceKind, kDeviations or kRootOfDeviations.
 Task task_of(int kind, const View& out, const View& in, std::uint32_t axes_mask, const View* centers = nullptr);
 
 }  // namespace clew::kernels

@@ -98,9 +98,11 @@ struct Atan {
         std::tuple{[](Tensor&& g, In<0> x) { return div(std::move(g), conj(add(mul(x, x), 1))); }};
 };
 
-// g * x / (x * x + y * y). At the origin, which has no angle, it is 0 by convention; its own derivative is NaN there,
-// because the quotient that `where` leaves out is not made harmless.
-Tensor over_square_radius(const Tensor& g, const Tensor& x, const Tensor& y) {
+// g * x / (x * x + y * y), whose squares are in double: those of floats leave their range. At the origin, which has no
+// angle, it is 0 by convention; its own derivative is NaN there, because the quotient that `where` leaves out is not
+// made harmless.
+Tensor over_square_radius(const Tensor& g, const Tensor& given_x, const Tensor& given_y) {
+    const Tensor x = cast(given_x, DType::Float64), y = cast(given_y, DType::Float64);
     const Tensor radius = add(mul(x, x), mul(y, y));
     return where(compare(kEq, radius, 0), zero(), mul(g, div(x, radius)));
 }

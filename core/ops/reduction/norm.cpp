@@ -1,5 +1,6 @@
 // Norms of vectors, and the logarithm of a sum of exponentials.
 #include <cmath>
+#include <limits>
 
 #include "core/autograd/mode.h"
 #include "core/base/error.h"
@@ -12,6 +13,8 @@ namespace clew {
 namespace {
 
 using kernels::ReduceKind;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct NormAttrs {
     Scalar ord;
@@ -26,10 +29,25 @@ Tensor absolute(const Tensor& x) {
     return out;
 }
 
+// What powers below 1 are taken of: those of floats leave their range soon.
+Tensor in_double(const Tensor& x) { return cast(x, DType::Float64); }
+
 // x ** exponent for x >= 0, without history.
 Tensor raised(const Tensor& x, double exponent) {
     const ModeGuard guard(kNoGrad | kInBackward, true);
     return pow(x, exponent);
+}
+
+// Of sizes, as parts of the largest one: their powers leave no range.
+Tensor scaled_norm(const Tensor& size, double order, std::uint32_t mask, bool keepdim) {
+    const ModeGuard guard(kNoGrad | kInBackward, true);
+    if (size.numel() == 0) return reduce_axes(ReduceKind::Sum, size, mask, keepdim);
+    const Tensor largest = reduce_axes(ReduceKind::Max, size, mask, true);
+    const Tensor has_none = logical_or(compare(kEq, largest, 0.0), compare(kEq, largest, kInfinity));
+    const Tensor unit = masked_fill(largest, has_none, 1.0);
+    const Tensor total = reduce_axes(ReduceKind::Sum, pow(div(size, unit), order), mask, true);
+    const Tensor result = mul(pow(total, 1 / order), unit);
+    return keepdim ? result : reshape(result, reduced_sizes(size.sizes(), mask, false));
 }
 
 Tensor norm_of(const Tensor& x, double order, std::uint32_t mask, bool keepdim) {
@@ -38,11 +56,7 @@ Tensor norm_of(const Tensor& x, double order, std::uint32_t mask, bool keepdim) 
         return reduce_axes(ReduceKind::SumAbs, x, mask, keepdim);
     if (order == 0) return reduce_axes(ReduceKind::Sum, converted(not_zero(x), x.dtype()), mask, keepdim);
     if (order == 1) return reduce_axes(ReduceKind::SumAbs, x, mask, keepdim);
-    if (order == 2) {
-        const Tensor result = reduce_axes(ReduceKind::SumSquares, x, mask, keepdim);
-        kernels::elementwise(kernels::unary().sqrt[static_cast<int>(result.dtype())], result.view(), {result.view()});
-        return result;
-    }
+    if (order == 2) return reduce_axes(ReduceKind::Length, x, mask, keepdim);
     if ((std::isinf(order) || order < 0) && x.numel() == 0 && reduced_count(x.sizes(), mask) == 0)
         fail(ErrorKind::Runtime,
              "linalg.vector_norm cannot compute the %g norm on an empty tensor because the operation does not have an "
@@ -50,7 +64,10 @@ Tensor norm_of(const Tensor& x, double order, std::uint32_t mask, bool keepdim) 
              order);
     if (std::isinf(order))
         return reduce_axes(order > 0 ? ReduceKind::Max : ReduceKind::Min, absolute(x), mask, keepdim);
-    return raised(reduce_axes(ReduceKind::Sum, raised(absolute(x), order), mask, keepdim), 1 / order);
+    // Powers of floats leave their range soon.
+    if (order > 1) return scaled_norm(absolute(x), order, mask, keepdim);
+    const Tensor each = raised(absolute(converted(x, DType::Float64)), order);
+    return converted(raised(reduce_axes(ReduceKind::Sum, each, mask, keepdim), 1 / order), x.dtype());
 }
 
 // The derivative of a norm of an order other than 0, 1 and infinity: g sign(x) |x|^(p - 1) norm^(1 - p), where g and
@@ -70,14 +87,19 @@ struct NormBackward {
     static void forward(const Tensor& g, const Tensor& x, const Tensor& norm, const Attrs& attrs, Tensor& out) {
         const ModeGuard guard(kNoGrad | kInBackward, true);
         const double order = attrs.ord.real;
-        const Tensor divisor = order > 1 ? masked_fill(norm, compare(kEq, norm, 0.0), 1.0) : norm;
         if (order == 2) {
-            out = mul(x, div(g, divisor));
+            out = mul(div(x, masked_fill(norm, compare(kEq, norm, 0.0), 1.0)), g);  // g / norm may leave its range
             return;
         }
-        const Tensor is_zero = compare(kEq, x, 0.0), size = masked_fill(abs(x), is_zero, 1.0);
-        const Tensor slope = masked_fill(mul(sign(x), pow(size, order - 1)), is_zero, 0.0);
-        out = mul(slope, order > 1 ? div(g, pow(divisor, order - 1)) : mul(g, pow(divisor, 1 - order)));
+        const Tensor from = order > 1 ? Tensor(x) : in_double(x), whole = order > 1 ? Tensor(norm) : in_double(norm);
+        const Tensor is_zero = compare(kEq, from, 0.0), size = masked_fill(abs(from), is_zero, 1.0);
+        if (order > 1) {
+            const Tensor part = div(size, masked_fill(whole, compare(kEq, whole, 0.0), 1.0));
+            out = mul(masked_fill(mul(sign(from), pow(part, order - 1)), is_zero, 0.0), g);
+            return;
+        }
+        const Tensor slope = masked_fill(mul(sign(from), pow(size, order - 1)), is_zero, 0.0);
+        out = cast(mul(slope, mul(g, pow(whole, 1 - order))), promote(x.dtype(), g.dtype()));
     }
     // factor * weight, where a weight of 0 counts for nothing, also if the factor is infinite. It is linear in the
     // weight at 0, too: another mask would make its derivative there 0.
@@ -88,15 +110,22 @@ struct NormBackward {
     }
     // By the elements: g (p - 1) norm^(1 - p) (|x|^(p - 2) v - s sum(s v) / norm^p) for s = sign(x) |x|^(p - 1) and an
     // incoming v. That is whole: the norm is no variable of its own. Elements that nobody asks for (v is 0) and norms
-    // that nobody reads (g is 0) count for nothing, also where their derivatives are infinite.
+    // that nobody reads (g is 0) count for nothing, also where their derivatives are infinite. Above 1 it is
+    // g (p - 1) / norm (r^(p - 2) v - s sum(s v)) with r = |x| / norm, s = sign(x) r^(p - 1): powers that leave no
+    // range.
     static Tensor by_elements(const Tensor& v, const Tensor& g, const Tensor& x, const Tensor& norm, double order,
                               const Dims& axes) {
-        const Tensor size = abs(x);
-        const Tensor slope = order == 2 ? Tensor(x) : mul(sign(x), pow(size, order - 1));
+        const bool in_parts = order > 1;
+        const Tensor whole = in_parts ? Tensor(norm) : in_double(norm);
+        const Tensor from = in_parts ? div(x, masked_fill(norm, compare(kEq, norm, 0.0), 1.0)) : in_double(x);
+        const Tensor size = abs(from);
+        const Tensor slope = order == 2 ? from : mul(sign(from), pow(size, order - 1));
         const Tensor bend = order == 2 ? Tensor(v) : weighted(pow(size, order - 2), v);
         const Tensor along = sum(weighted(slope, v), axes, true);
-        const Tensor rest = sub(bend, weighted(div(slope, pow(norm, order)), along));
-        const Tensor product = mul(rest, weighted(mul(pow(norm, 1 - order), order - 1), g));
+        const Tensor rest = sub(bend, weighted(in_parts ? slope : div(slope, pow(whole, order)), along));
+        const Tensor scale =
+            in_parts ? div(number(order - 1, DType::Float64), whole) : mul(pow(whole, 1 - order), order - 1);
+        const Tensor product = mul(rest, weighted(scale, g));
         const Tensor unread = logical_and(compare(kEq, g, 0.0), logical_not(is_finite(product)));
         return masked_fill(product, unread, 0.0);
     }
@@ -117,8 +146,8 @@ Tensor norm_gradient(const Tensor& g, const Tensor& x, const Tensor& norm, Scala
     if (order.real == 1) return mul(g, sign(x));
     if (!std::isinf(order.real)) return run<NormBackward>({order, axes_of(mask)}, g, x, norm);
     const Tensor size = abs(x), both_nan = logical_and(compare(kNe, size, size), compare(kNe, norm, norm));
-    const Tensor hit = cast(logical_or(compare(kEq, size, norm), both_nan), g.dtype());
-    return mul(mul(sign(x), hit), div(g, sum(hit, axes_of(mask), true)));
+    const Tensor wide = widened(g), hit = cast(logical_or(compare(kEq, size, norm), both_nan), wide.dtype());
+    return mul(mul(sign(x), hit), div(wide, sum(hit, axes_of(mask), true)));
 }
 
 // Of complex numbers.

@@ -31,8 +31,8 @@ void need_elements(const char* op, const Tensor& x, const std::optional<Axes>& d
 
 // Elements that equal the extremum share its gradient evenly. An extremum of NaN equals none: 0 / 0 makes all NaN.
 Tensor share_along_axes(const Tensor& g, const Tensor& equals, std::uint32_t mask) {
-    const Tensor hit = cast(equals, g.dtype());
-    return mul(hit, div(g, sum(hit, axes_of(mask), true)));
+    const Tensor wide = widened(g), hit = cast(equals, wide.dtype());
+    return mul(hit, div(wide, sum(hit, axes_of(mask), true)));
 }
 
 template <ReduceKind kind>

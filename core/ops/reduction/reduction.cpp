@@ -100,6 +100,8 @@ Tensor restore_axes(const Tensor& x, std::uint32_t mask, int ndim, bool keepdim)
     return reshape(x, sizes);
 }
 
+Tensor widened(const Tensor& x) { return cast(x, compute_dtype(x.dtype())); }
+
 Tensor share_among_equals(const Tensor& g, const Tensor& x, const Tensor& chosen) {
     // Where NaN was chosen, the NaNs share. Who replays these steps may have other values.
     const auto equal_or_nan = [&] {
@@ -109,7 +111,8 @@ Tensor share_among_equals(const Tensor& g, const Tensor& x, const Tensor& chosen
         return has_zero(compare(kEq, chosen, chosen)) ? compare(kNe, x, x) : compare(kEq, x, chosen);
     };
     const Tensor equal = mode(kInterpreted) ? equal_or_nan() : equal_now();
-    return where(equal, div(g, sum(cast(equal, g.dtype()))), zero());
+    const Tensor wide = widened(g);
+    return where(equal, div(wide, sum(cast(equal, wide.dtype()))), zero());
 }
 
 Tensor not_zero(const Tensor& x) {

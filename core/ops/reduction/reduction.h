@@ -22,6 +22,9 @@ Dims reduced_sizes(Sizes sizes, std::uint32_t mask, bool keepdim);
 Tensor reduce_axes(kernels::ReduceKind kind, const Tensor& x, std::uint32_t mask, bool keepdim);
 // x with axes of size 1 where the reduced ones were (differentiable).
 Tensor restore_axes(const Tensor& x, std::uint32_t mask, int ndim, bool keepdim);
+// Halves in the dtype that they are computed in (differentiable). What a rule counts or sums may be no half: 65,504 is
+// the largest float16.
+Tensor widened(const Tensor& x);
 // The gradient of an element that was chosen among all: those that equal it (NaN equals NaN) share it, others get zero.
 Tensor share_among_equals(const Tensor& g, const Tensor& x, const Tensor& chosen);
 Tensor not_zero(const Tensor& x);     // bool, without history

@@ -7,6 +7,7 @@
 #include "core/ops/functions.h"
 #include "core/ops/indexing/index_support.h"
 #include "core/ops/operands.h"
+#include "core/ops/reduction/reduction.h"
 
 namespace clew {
 namespace {
@@ -53,8 +54,8 @@ struct SoftmaxBackward {
     static constexpr auto rules = std::tuple{
         [](const Tensor& gg, In<1> y, const Attrs& attrs) { return run<SoftmaxBackward>(attrs, gg, y); },
         [](const Tensor& gg, In<0> g, In<1> y, const Attrs& attrs) {
-            const Tensor by_factor = mul(gg, sub(g, total(mul(g, y), attrs)));
-            return sub(by_factor, mul(g, total(mul(gg, y), attrs)));
+            const Tensor wide = widened(g), by_factor = mul(gg, sub(wide, total(mul(wide, y), attrs)));
+            return sub(by_factor, mul(wide, total(mul(widened(gg), y), attrs)));
         },
     };
 };
@@ -90,9 +91,12 @@ struct LogSoftmaxBackward {
         backward_by("log_softmax", kernels::log_softmax_backward, g, y, attrs, out);
     }
     static constexpr auto rules = std::tuple{
-        [](const Tensor& gg, In<1> y, const Attrs& attrs) { return sub(gg, total(mul(gg, exp(y)), attrs)); },
+        [](const Tensor& gg, In<1> y, const Attrs& attrs) {
+            const Tensor wide = widened(gg);
+            return sub(wide, total(mul(wide, exp(widened(y))), attrs));
+        },
         [](const Tensor& gg, In<0> g, In<1> y, const Attrs& attrs) {
-            return neg(mul(mul(gg, exp(y)), total(g, attrs)));
+            return neg(mul(mul(gg, exp(widened(y))), total(widened(g), attrs)));
         },
     };
 };

@@ -50,37 +50,44 @@ double degrees_of_freedom(Sizes sizes, std::uint32_t mask, const CorrectionAttrs
     return static_cast<double>(reduced_count(sizes, mask)) - correction;
 }
 
-void variance(const char* op, const Tensor& x, const CorrectionAttrs& attrs, Tensor& squares, Tensor& mean_of_x) {
+using kernels::Spread;
+
+void moments(const char* op, const Tensor& x, const CorrectionAttrs& attrs, Spread which, Tensor& out,
+             Tensor& mean_of_x) {
+    const std::uint32_t mask = axes_mask(attrs.dim, x.ndim(), op);
+    const Dims without = reduced_sizes(x.sizes(), mask, false);
+    // Never by a negative number: with too few elements the result is NaN or infinite.
+    const double divisor = std::max(0.0, degrees_of_freedom(x.sizes(), mask, attrs));
+    out = empty(without, real_dtype(x.dtype()));
+    mean_of_x = empty(without, x.dtype());
+    if (is_complex(x.dtype())) {  // of both parts together
+        const Tensor imag = empty(without, out.dtype());
+        const auto of = [&](int part, const Tensor& to) {
+            kernels::moments(part_of(mean_of_x, part).view(), to.view(), part_of(x, part).view(), mask, divisor,
+                             Spread::Variance);
+        };
+        of(0, out);
+        of(1, imag);
+        kernels::elementwise(kernels::arithmetic().add[static_cast<int>(imag.dtype())], out.view(),
+                             {out.view(), imag.view()});
+        if (which == Spread::Deviation)
+            kernels::elementwise(kernels::unary().sqrt[static_cast<int>(out.dtype())], out.view(), {out.view()});
+    } else {
+        kernels::moments(mean_of_x.view(), out.view(), x.view(), mask, divisor, which);
+    }
+    if (attrs.keepdim) out->layout = mean_of_x->layout = Layout::make(reduced_sizes(x.sizes(), mask, true));
+    if (reduced_count(x.sizes(), mask) == 0) kernels::fill(out.view(), kNaN);
+}
+
+void spread_of(const char* op, const Tensor& x, const CorrectionAttrs& attrs, Spread which, Tensor& out,
+               Tensor& mean_of_x) {
     if (is_integral(x.dtype()))
         fail(ErrorKind::Runtime,
              "%s: std and var only support floating point and complex dtypes, got %s; cast it first", op,
              dtype_name(x.dtype()));
-    const std::uint32_t mask = axes_mask(attrs.dim, x.ndim(), op);
-    const Dims without = reduced_sizes(x.sizes(), mask, false);
-    squares = empty(without, real_dtype(x.dtype()));
-    mean_of_x = empty(without, x.dtype());
-    if (is_complex(x.dtype())) {  // of both parts together
-        const Tensor imag = empty(without, squares.dtype());
-        kernels::moments(part_of(mean_of_x, 0).view(), squares.view(), part_of(x, 0).view(), mask);
-        kernels::moments(part_of(mean_of_x, 1).view(), imag.view(), part_of(x, 1).view(), mask);
-        kernels::elementwise(kernels::arithmetic().add[static_cast<int>(imag.dtype())], squares.view(),
-                             {squares.view(), imag.view()});
-    } else {
-        kernels::moments(mean_of_x.view(), squares.view(), x.view(), mask);
-    }
-    if (attrs.keepdim) squares->layout = mean_of_x->layout = Layout::make(reduced_sizes(x.sizes(), mask, true));
-    if (reduced_count(x.sizes(), mask) == 0) return kernels::fill(squares.view(), kNaN);
-    // Never by a negative number: with too few elements the result is NaN or infinite.
-    scale_in_place(squares, std::max(0.0, degrees_of_freedom(x.sizes(), mask, attrs)));
-}
-
-// The variance of float32 may be out of range where its root is not.
-void deviation(const char* op, const Tensor& x, const CorrectionAttrs& attrs, Tensor& out, Tensor& mean_of_x) {
-    const ModeGuard guard(kNoGrad | kInBackward, true);
-    variance(op, x, attrs, out, mean_of_x);
-    if (out.dtype() == DType::Float32 && !all_finite(out))
-        variance(op, converted(x, promote(x.dtype(), DType::Float64)), attrs, out, mean_of_x);
-    kernels::elementwise(kernels::unary().sqrt[static_cast<int>(out.dtype())], out.view(), {out.view()});
+    if (which == Spread::Variance || !is_complex(x.dtype())) return moments(op, x, attrs, which, out, mean_of_x);
+    // The variance of complex64 may be out of range where its root is not.
+    moments(op, converted(x, promote(x.dtype(), DType::Float64)), attrs, which, out, mean_of_x);
     out = converted(out, real_dtype(x.dtype()));
     mean_of_x = converted(mean_of_x, x.dtype());
 }
@@ -98,9 +105,14 @@ Tensor variance_gradient(const Tensor& g, const Tensor& x, const CorrectionAttrs
 }
 // Where all elements are equal the deviation has a corner; its gradient there is 0.
 Tensor deviation_gradient(const Tensor& g, const Tensor& x, const Tensor& deviation, const CorrectionAttrs& attrs) {
-    const Tensor flat = compare(kEq, deviation, 0.0);
-    const Tensor divisor = mul(masked_fill(deviation, flat, 1.0), 2.0);
-    return variance_gradient(masked_fill(div(g, divisor), flat, 0.0), x, attrs);
+    const std::uint32_t mask = axes_mask(attrs.dim, x.ndim(), "std");
+    const double degrees = degrees_of_freedom(x.sizes(), mask, attrs);
+    const Tensor flat = compare(kEq, deviation, 0.0), divisor = masked_fill(deviation, flat, 1.0);
+    if (degrees <= 0) return variance_gradient(masked_fill(div(g, mul(divisor, 2.0)), flat, 0.0), x, attrs);
+    const auto of_all = [&](const Tensor& each) { return restore_axes(each, mask, x.ndim(), attrs.keepdim); };
+    const Tensor part =
+        div(sub(x, mean(x, axes_of(mask), true)), of_all(divisor));  // g / deviation may leave its range
+    return mul(part, of_all(masked_fill(div(g, degrees), flat, 0.0)));
 }
 Tensor mean_gradient(const Tensor& g, Sizes sizes, const CorrectionAttrs& attrs) {
     const int ndim = static_cast<int>(sizes.size());
@@ -110,7 +122,7 @@ Tensor mean_gradient(const Tensor& g, Sizes sizes, const CorrectionAttrs& attrs)
 }
 
 template <bool root>
-struct Spread {
+struct Alone {
     static constexpr const char* name = root ? "std" : "var";
     static constexpr const char* ways[] = {
         root ? "std(Tensor self, bool unbiased=True)" : "var(Tensor self, bool unbiased=True)",
@@ -137,7 +149,7 @@ struct Spread {
                           "tensor([2., 0.])"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& out) {
         Tensor mean_of_x;
-        (root ? deviation : variance)(name, x, attrs, out, mean_of_x);
+        spread_of(name, x, attrs, root ? Spread::Deviation : Spread::Variance, out, mean_of_x);
     }
     static constexpr auto rules = [] {
         if constexpr (root)
@@ -149,8 +161,8 @@ struct Spread {
                 [](const Tensor& g, In<0> x, const Attrs& attrs) { return variance_gradient(g, x, attrs); }};
     }();
 };
-using Var = Spread<false>;
-using Std = Spread<true>;
+using Var = Alone<false>;
+using Std = Alone<true>;
 
 // (variance or its root, mean)
 template <bool root>
@@ -178,7 +190,7 @@ struct WithMean {
                           ">>> var, mean\n"
                           "(tensor([1.]), tensor([2.]))"};
     static void forward(const Tensor& x, const Attrs& attrs, Tensor& spread, Tensor& mean_of_x) {
-        (root ? deviation : variance)(name, x, attrs, spread, mean_of_x);
+        spread_of(name, x, attrs, root ? Spread::Deviation : Spread::Variance, spread, mean_of_x);
     }
     static Saves saves(std::uint64_t, const Attrs&) { return {.inputs = 1, .outputs = root}; }
     static void backward(BackwardCall& call) {

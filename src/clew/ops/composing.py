@@ -133,8 +133,10 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     input.size(dim)  # or there is no such axis
     others = [axis for axis in builtins.range(input.dim()) if axis != dim % input.dim()]
     norm = input.norm(p, others, keepdim=True)
-    factor: Tensor = _ops.where(norm > maxnorm, maxnorm / (norm + 1e-7), _core.tensor(1.0, dtype=input.dtype))
-    return input.contiguous() * factor
+    above, one = norm > maxnorm, _core.tensor(1.0, dtype=input.dtype)
+    # Not by maxnorm / norm, whose derivative of huge numbers is 0.
+    part: Tensor = input.contiguous() / _ops.where(above, norm + 1e-7, one)
+    return part * _ops.where(above, maxnorm * one, one)
 
 
 renorm_ = in_place(renorm, "input=real(b, a), p=2, dim=0, maxnorm=1")

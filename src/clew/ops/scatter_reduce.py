@@ -113,6 +113,10 @@ def scatter_reduce(
         raise RuntimeError(
             f"scatter_reduce: expected indices from 0 to {input.shape[dim] - 1} along dimension {dim}, got one beyond"
         )
+    if reduce != "prod" and input.dtype in (_core.dtypes["float16"], _core.dtypes["bfloat16"]):
+        # What is counted may be no half, nor a sum whose mean is one.
+        wide = scatter_reduce(input.float(), dim, index, src.float(), reduce, include_self=include_self)
+        return wide.to(input.dtype)
     given = src[tuple(slice(size) for size in index.shape)]
     if reduce in ("amax", "amin"):
         result: Tensor = _scatter_extremum(input, dim, index, given, reduce, include_self)
