@@ -131,6 +131,7 @@ std::vector<Tensor> run(const std::vector<Tensor>& roots, std::vector<Tensor> gr
         }
     }();
     if (!accumulate && !options.create_graph) make_plain(result.captured);
+    if (!accumulate && options.create_graph) note_constant_gradients(result.captured);
     if (on_backward || !listeners.empty()) notify(roots, result.release);
     return std::move(result.captured);
 }

@@ -41,6 +41,12 @@ void raise_no_grad(const Tensor& root, std::size_t i) {
             ". It comes from an array, by '%s'%s, and what NumPy computed has no history. To do: compute it with "
             "tensors; or, if the array is data, set requires_grad=True on the tensors whose gradient you want",
             lost->cause, at(lost->site).c_str());
+    } else if (lost && lost->is_of_constant_gradient()) {
+        text += format(
+            ". It was computed from a gradient%s%s that depends on nothing that requires grad, as that of a linear "
+            "function: its derivative is zero. To do: take zero for it (autograd.functional.hessian and func.hessian "
+            "do); or, if the function is not linear, look for what is cut off in it by detach() or no_grad()",
+            lost->site.code ? " taken" : "", at(lost->site).c_str());
     } else if (lost) {
         text += format(". Its history was lost by '%s'%s. To do: %s", lost->cause, at(lost->site).c_str(),
                        remedy(lost->cause));

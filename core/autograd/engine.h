@@ -46,6 +46,8 @@ extern void (*explain_no_grad)(const Tensor& root, std::size_t index);
 void check_inputs(std::span<const Tensor> inputs, bool accumulate);
 // Gradients that leave a pass without create_graph: nobody's views, and with the reason why they have no history.
 void make_plain(std::vector<Tensor>& gradients);
+// Of gradients that leave a pass with create_graph: those without a history say why.
+void note_constant_gradients(std::span<const Tensor> gradients);
 
 // What happened at one node: the gradients that arrived, hooks included, and those that it sent on.
 struct BackwardStep {

@@ -253,7 +253,10 @@ void accumulate(Node& accumulator, Tensor gradient) {
     const Tensor before = grad_of(leaf);
     if (!before) {
         Tensor kept = first_gradient(std::move(gradient), leaf);
-        if (!kept->grad_fn) kept->lost = HistoryBreak::by_plain_backward();
+        if (!kept->grad_fn && !grad_enabled())
+            kept->lost = HistoryBreak::by_plain_backward();
+        else if (!kept.requires_grad() && (!kept->lost || kept->lost->may_be_data))
+            kept->lost = HistoryBreak::of_constant_gradient();
         set_grad(leaf, std::move(kept));
     } else if (grad_enabled()) {
         set_grad(leaf, engine_ops.add(before, gradient));

@@ -32,6 +32,12 @@ Ref<HistoryBreak> HistoryBreak::make(const char* cause) {
                                         HistoryBreak{.cause = cause, .site = runtime.current_site()});
 }
 
+static constexpr const char* kConstantGradient = "constant gradient";
+
+Ref<HistoryBreak> HistoryBreak::of_constant_gradient() { return make(kConstantGradient); }
+
+bool HistoryBreak::is_of_constant_gradient() const { return cause == kConstantGradient; }
+
 const Ref<HistoryBreak>& HistoryBreak::by_plain_backward() {
     static const auto* const record = new Ref<HistoryBreak>(Ref<HistoryBreak>::steal(
         new (pool_take(sizeof(HistoryBreak))) HistoryBreak{.cause = "backward without create_graph", .site = {}}));

@@ -32,6 +32,9 @@ struct HistoryBreak {
     bool may_be_data = false;  // it came from an array: perhaps nothing was lost, as nobody ever had a history
 
     static Ref<HistoryBreak> make(const char* cause);
+    // Of a gradient with create_graph that depends on nothing that requires grad, as that of a linear function.
+    static Ref<HistoryBreak> of_constant_gradient();
+    bool is_of_constant_gradient() const;
     static const Ref<HistoryBreak>&
     by_plain_backward();  // the gradient in .grad of a backward without create_graph: no site
 };

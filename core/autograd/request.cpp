@@ -65,6 +65,18 @@ void note_plain_gradients(std::vector<Tensor>& gradients) {
 
 }  // namespace
 
+// With create_graph: whoever differentiates a gradient that has no history will look for what is not wrong.
+void note_constant_gradients(std::span<const Tensor> gradients) {
+    if (mode(kInBackward | kNoProvenance)) return;
+    Ref<HistoryBreak> constant;
+    for (const Tensor& gradient : gradients) {
+        if (!gradient || gradient.requires_grad() || gradient->references > 1) continue;
+        if (gradient->lost && !gradient->lost->may_be_data) continue;
+        if (!constant) constant = HistoryBreak::of_constant_gradient();
+        gradient->lost = constant;
+    }
+}
+
 void fit_to_roots(std::span<const Tensor> roots, std::vector<Tensor>& gradients) {
     if (gradients.empty()) gradients.resize(roots.size());
     if (gradients.size() != roots.size())

@@ -126,6 +126,17 @@ def test_strict_refuses_what_does_not_depend(torch):
     assert functional.jacobian(lambda x: torch.ones(2), x).tolist() == [[0.0, 0.0], [0.0, 0.0]]
 
 
+def test_strict_refuses_the_hessian_of_a_linear_function(torch):
+    functional = torch.autograd.functional
+    x, w = torch.ones(2), torch.ones(2)
+    said = "jacobian of the user-provided function with respect to input 1 is independent of the input"
+    for call in (functional.hessian, functional.vhp, functional.hvp):
+        given = () if call is functional.hessian else ((x, w),)
+        with pytest.raises(RuntimeError, match=said):
+            call(lambda x, w: (x**2 + 3 * w).sum(), (x, w), *given, strict=True)
+    assert functional.hessian(lambda x: (2 * x).sum(), x).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
 def test_what_is_no_tensor_is_refused(torch):
     functional = torch.autograd.functional
     with pytest.raises(TypeError, match="Tensor"):

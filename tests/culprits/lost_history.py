@@ -268,3 +268,17 @@ def frozen_model_on_data_from_an_array(torch):
     w = torch.ones(2, 1, requires_grad=True)
     w.requires_grad_(False)  # lost
     (data @ w).sum().backward()
+
+
+@program(cause="constant gradient")
+def gradient_of_a_linear_function(torch):
+    x = torch.ones(2, requires_grad=True)
+    (gradient,) = torch.autograd.grad((2 * x).sum(), x, create_graph=True)  # lost
+    gradient.sum().backward()
+
+
+@program(cause="constant gradient")
+def grad_of_a_linear_function(torch):
+    x = torch.ones(2, requires_grad=True)
+    (2 * x).sum().backward(create_graph=True)  # lost
+    (x.grad.norm() - 1).square().backward()

@@ -237,3 +237,33 @@ def test_an_input_that_is_a_view_without_history(torch):
     with pytest.raises(torch.autograd.errors.GraphFreedError) as caught:
         torch.autograd.grad(y, [x, view], allow_unused=True)
     assert "retain_graph=True" in caught.value.advice
+
+
+def said_in_vmap(torch, function, *batched):
+    with pytest.raises(RuntimeError) as caught:
+        torch.vmap(function)(*batched)
+    return str(caught.value)
+
+
+def test_vmap_says_what_to_do_about_running_statistics(torch):
+    said = said_in_vmap(torch, torch.nn.BatchNorm1d(2), torch.randn(3, 4, 2))
+    assert "To do: take eval(), track_running_stats=False, or group normalization" in said
+    assert "operators instead" not in said
+
+
+def test_vmap_says_which_line_writes_what_is_batched(torch):
+    def filled(y):
+        x = torch.zeros(4)
+        x[1:3] = y
+        return x
+
+    def added(y):
+        return torch.zeros(2).add_(y)
+
+    first = filled.__code__.co_firstlineno
+    said = said_in_vmap(torch, filled, torch.ones(3, 2))
+    assert f"at test_advice.py:{first + 2} in filled" in said
+    assert "y.new_zeros(...)" in said
+    said = said_in_vmap(torch, added, torch.ones(3, 2))
+    assert f"at test_advice.py:{added.__code__.co_firstlineno + 1} in added" in said
+    assert "out-of-place operators instead of add_" in said

@@ -58,6 +58,16 @@ def test_options_and_defaults_are_pytorchs(agree):
     agree(program)
 
 
+@pytest.mark.beyond
+def test_a_result_among_the_parameters_is_named_with_its_line(torch):
+    w = torch.ones(2, requires_grad=True)
+    scaled = w / 2
+    with pytest.raises(ValueError, match=r"`scaled`, which div computed at test_optimizer\.py:\d+\. To do: optimize"):
+        torch.optim.SGD([w, scaled], lr=0.1)
+    with pytest.raises(ValueError, match=r"got one of shape \(2,\), which mul computed at test_optimizer\.py"):
+        torch.optim.Adam([w * 3], lr=0.1)
+
+
 @pytest.mark.parametrize(
     ("act", "error", "text"),
     [

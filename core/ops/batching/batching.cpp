@@ -1,7 +1,9 @@
 #include "core/ops/batching/batching.h"
 
 #include <memory>
+#include <string>
 
+#include "core/autograd/saved.h"
 #include "core/base/error.h"
 #include "core/ops/batching/rules.h"
 #include "core/ops/functions.h"
@@ -47,6 +49,28 @@ const char* name_of(const OpCall& call) {
     return call.form == Form::InPlace ? call.op.in_place_name.c_str() : call.op.name;
 }
 
+// " at train.py:5 in main".
+std::string here() {
+    const Site site = runtime.current_site();
+    if (site.code == nullptr) return {};
+    std::string text = " at " + saved_hooks.site_text(site.code, site.instruction);
+    runtime.release(site.code);
+    return text;
+}
+
+// What a user can change who wrote `name` in another way: an assignment to a part is a copy_, a layer has its
+// statistics.
+std::string advice_for(const std::string& name) {
+    if (name == "native_batch_norm")
+        return "The running statistics of a batch norm are of all samples. To do: take eval(), "
+               "track_running_stats=False, or group normalization";
+    if (name == "copy_")
+        return "An assignment to a part (x[i] = y) is a copy_, too. To do: make what is written from what is batched "
+               "(y.new_zeros(...), zeros_like), or put the parts together by cat or stack";
+    return "Please try to use out-of-place operators instead of " + name +
+           "; or make what is written from what is batched (zeros_like, clone)";
+}
+
 // What is written must have a place for each sample.
 void check_written(const OpCall& call, std::int64_t batch) {
     for_each_written(call, [&](const Tensor& written) {
@@ -55,8 +79,8 @@ void check_written(const OpCall& call, std::int64_t batch) {
         fail(ErrorKind::Runtime,
              "vmap: %s(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has "
              "more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped "
-             "over in a vmap. Please try to use out-of-place operators instead of %s.",
-             name, name);
+             "over in a vmap%s. %s.",
+             name, here().c_str(), advice_for(name).c_str());
     });
 }
 

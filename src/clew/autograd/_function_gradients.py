@@ -81,6 +81,19 @@ def gradients(
     )
 
 
+def first_gradients(outputs: Tensors, inputs: Tensors, strict: bool, function: str) -> Tensors:
+    """Of a Hessian's function; with `strict` each has to depend on the inputs itself."""
+    found = gradients(outputs, inputs, None, True, strict, function)
+    if strict and not all(gradient.requires_grad for gradient in found):
+        constant = next(i for i, gradient in enumerate(found) if not gradient.requires_grad)
+        raise RuntimeError(
+            f"{function}: While computing the hessian, found that the jacobian of the user-provided function with "
+            f"respect to input {constant} is independent of the input, as that of a linear function is. This is not "
+            "allowed in strict mode; leave strict out if zeros are right"
+        )
+    return found
+
+
 def finish(values: Tensors, several: bool, create_graph: bool) -> Any:
     """What the user gets: with history if asked for, a tuple if the function took or returned one."""
     if not create_graph:

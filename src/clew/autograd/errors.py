@@ -107,9 +107,20 @@ class InplaceError(_GraphError):
     to the memory that shares their version counter."""
     written_at: Site | None = None
     """The line of that write."""
+    shared_at: Site | None = None
+    """If an optimizer wrote it, and the loss was computed since: the line that made the value at which the loss enters
+    the graph from before the step, as a hidden state that was not detached."""
+    shared_name: str | None = None
+    """What the running code calls that value: "h", "self.state"."""
+    used_at: Site | None = None
+    """The line that used it after the step."""
+
+    _advice = ""  # instead of that at the end of the message
 
     def __str__(self) -> str:
         what, line, rest = super().__str__().partition("\n")
+        if self._advice:
+            rest = f"{rest.rpartition('To do: ')[0]}To do: {self._advice}"
         return f"{what} `{self.tensor_name}` has this memory.{line}{rest}" if self.tensor_name else what + line + rest
 
 
@@ -128,8 +139,9 @@ class NoGradError(_GraphError):
     lost_at: Site | None = None
     """The first line where history was lost on the way to it."""
     cause: str | None = None
-    """How: "detach", "no_grad", "cast to int64", "data", "from_numpy", "item", "requires_grad=False", or the name of an
-    operation whose result has no derivative ("argmax", "gt")."""
+    """How: "detach", "no_grad", "cast to int64", "data", "from_numpy", "item", "requires_grad=False",
+    "constant gradient" (taken with `create_graph`, but of what is linear), or the name of an operation whose result has
+    no derivative ("argmax", "gt")."""
     number_read_at: Site | None = None
     """Only when no cause is known: the line that last read a Python number from a tensor with history. It is a hint: a
     number that was computed from that one does not say where it comes from."""

@@ -18,7 +18,18 @@ import clew
 
 from .._core import Tensor
 from .._unsupported import missing_from as _missing_from
-from ._function_gradients import Func, Tensors, as_tuple, call, call_scalar, check_vector, finish, gradients, prepare
+from ._function_gradients import (
+    Func,
+    Tensors,
+    as_tuple,
+    call,
+    call_scalar,
+    check_vector,
+    finish,
+    first_gradients,
+    gradients,
+    prepare,
+)
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -209,7 +220,7 @@ def hessian(
 
     def gradient(*given: Tensor) -> Any:
         _, outputs = call_scalar(func, given, "hessian")
-        found = gradients(outputs, given, None, True, strict, "hessian")
+        found = first_gradients(outputs, given, strict, "hessian")
         return found if several else found[0]
 
     return jacobian(gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
@@ -237,7 +248,7 @@ def vhp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, stri
         several, prepared = prepare(inputs, create_graph, "vhp")
         direction = check_vector(v, prepared, "vhp", "the input to the user-provided function")
         _, outputs = call_scalar(func, prepared, "vhp")
-        first = gradients(outputs, prepared, None, True, strict, "vhp")
+        first = first_gradients(outputs, prepared, strict, "vhp")
         found = gradients(first, prepared, direction, create_graph, strict, "vhp")
     return finish(outputs, False, create_graph), finish(found, several, create_graph)
 
@@ -266,7 +277,7 @@ def hvp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, stri
         several, prepared = prepare(inputs, create_graph, "hvp")
         direction = check_vector(v, prepared, "hvp", "the input to the user-provided function")
         _, outputs = call_scalar(func, prepared, "hvp")
-        first = gradients(outputs, prepared, None, True, strict, "hvp")
+        first = first_gradients(outputs, prepared, strict, "hvp")
         weights = tuple(clew.ones_like(one).requires_grad_() for one in prepared)  # Note [Weights of ones]
         products = gradients(first, prepared, weights, True, strict, "hvp")
         found = gradients(products, weights, direction, create_graph, strict, "hvp")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -35,8 +36,23 @@ def listed_params(param_group: dict[str, Any], differentiable: bool) -> dict[str
         if not isinstance(parameter, Tensor):
             raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(parameter).__name__}")
         if not (parameter.is_leaf or parameter.retains_grad or differentiable):
-            raise ValueError("can't optimize a non-leaf Tensor")
+            raise ValueError(f"can't optimize a non-leaf Tensor: {_said_of_result(parameter)}")
     return group
+
+
+def _said_of_result(result: Tensor) -> str:
+    """Which one it is, where it was made, and what to do."""
+    from clew.graph.explanations.culprits import name_of
+
+    node: Any = result.grad_fn
+    name, made = name_of(result), node.made_at if node is not None else None
+    called = f"`{name}`" if name else f"one of shape {tuple(result.shape)}"
+    where = f" at {os.path.basename(made.file)}:{made.line}" if made is not None else ""
+    return (
+        f"expected leaves, got {called}, which {node.op if node is not None else 'an operation'} computed{where}. "
+        "To do: optimize the tensor that it is computed from, and compute it anew in each step; or, if it is a start "
+        "value, detach it: x.detach().requires_grad_()"
+    )
 
 
 def with_gradients(group: dict[str, Any]) -> tuple[list[Tensor], list[Tensor]]:

@@ -49,6 +49,44 @@ def gradients_accumulated_over_four_batches() -> None:
 
 
 @correct
+def gradients_from_grad_with_noise() -> None:
+    """As in differentially private training: `.grad` is assigned, nothing adds to it."""
+    optimizer = sgd(model := network())
+    parameters = list(model.parameters())
+    for loss in losses(model):
+        for parameter, gradient in zip(parameters, clew.autograd.grad(loss, parameters), strict=True):
+            parameter.grad = gradient + 0.01 * clew.randn(*gradient.shape)
+        optimizer.step()
+
+
+@correct
+def gradients_from_grad_copied() -> None:
+    optimizer = sgd(model := network())
+    parameters = list(model.parameters())
+    for parameter in parameters:
+        parameter.grad = clew.zeros_like(parameter)
+    for loss in losses(model):
+        for parameter, gradient in zip(parameters, clew.autograd.grad(loss, parameters), strict=True):
+            parameter.grad.copy_(gradient)
+        optimizer.step()
+
+
+@correct
+def gradients_of_a_local_copy() -> None:
+    """As in Hogwild: the shared parameters get the gradients of a local network."""
+    shared, local = network(), network()
+    optimizer = sgd(shared)
+    for _ in range(STEPS):
+        local.load_state_dict(shared.state_dict())
+        local.zero_grad()
+        x, y = batch()
+        mse(local(x), y).backward()
+        for parameter, own in zip(shared.parameters(), local.parameters(), strict=True):
+            parameter.grad = own.grad
+        optimizer.step()
+
+
+@correct
 def gradients_set_to_zero() -> None:
     optimizer = sgd(model := network())
     for loss in losses(model):

@@ -35,8 +35,9 @@ def tell_what_to_do(
         began: what the graph's clock was when it began.
         keeps_graph: whether it was to retain the graph.
     """
-    if isinstance(error, InplaceError):
-        error.tensor_name = error.tensor_name or _name_of_saved(error)
+    if isinstance(error, InplaceError) and error.tensor_name is None:
+        _tell_name_of_saved(error)
+        _tell_carried_over(error, roots, began)
     if isinstance(error, GraphFreedError) and "advice" not in vars(error):
         _tell_repair(error, roots, inputs, began, keeps_graph)
 
@@ -46,16 +47,61 @@ def name_of(tensor: Tensor) -> str | None:
     return names_of([tensor], user_frames(sys._getframe()), _MOST_OBJECTS).tensors.get(id(tensor))
 
 
-def _name_of_saved(error: InplaceError) -> str | None:
-    """The name of a living tensor that has the memory which was modified; of a leaf before others."""
+def _sharing(error: InplaceError) -> list[Tensor]:
+    """Living tensors that have the memory which was modified."""
     if error.node is None:
-        return None
+        return []
     storages = {slot.storage for slot in error.node.saved if slot.name == error.saved_name and slot.storage}
-    sharing = [tensor for tensor in live_tensors() if tensor._storage_id in storages]
+    return [tensor for tensor in live_tensors() if tensor._storage_id in storages]
+
+
+def _tell_name_of_saved(error: InplaceError) -> None:
+    """The name of a tensor that has the memory; of a leaf before others."""
+    sharing = _sharing(error)
     found = names_of(sharing, user_frames(sys._getframe()), _MOST_OBJECTS).tensors
     named = [tensor for tensor in sharing if id(tensor) in found]
     named.sort(key=lambda tensor: (not tensor.is_leaf, len(found[id(tensor)])))
-    return found[id(named[0])] if named else None
+    error.tensor_name = found[id(named[0])] if named else None
+
+
+def _tell_carried_over(error: InplaceError, roots: tuple[Node, ...], began: int) -> None:
+    """Where the loss was computed after an optimizer's step, and leads through that value into the graph before it."""
+    writes = (tensor._last_write for tensor in _sharing(error))
+    write = max((one for one in writes if one is not None), key=lambda one: one.serial, default=None)
+    if error.node is None or write is None or not write.op.endswith("_step"):
+        return
+    path = _path_to(error.node, roots)
+    position = next((at for at, node in enumerate(path) if node._sequence_nr() < write.serial), 0)
+    if position == 0:
+        return  # all of it is older: the backward comes too late
+    frames = user_frames(sys._getframe())
+    user, shared = path[position - 1], path[position]
+    names = _names_of(path[position:], frames)
+    named = next((node for node in path[position:] if node in names), None)
+    made, used = shared.made_at, user.made_at
+    name = names[named] if named is not None else assigned_at(made.file, made.line) if made else None
+    error.shared_at, error.shared_name, error.used_at = made, name, used
+    if made is None or used is None:
+        return
+    may_be_detached = _have_history_without(shared, roots, (), began)
+    what = f"{_called(name, 'a value')} was created at {_line(made)} before the step and used at {_line(used)} after it"
+    if (used.file, used.function) == (made.file, made.function) and used.line <= made.line:
+        what = f"{_called(name, 'a value')} was created at {_line(made)} in an earlier iteration and carried over"
+    if may_be_detached:
+        detach = f"detach it in between{_assignment(name, frames)}"
+        error._advice = f"{what}: {detach}, and leave retain_graph out where it was given for this"
+    else:
+        error._advice = f"{what}: run every backward before the step, or compute it again after it"
+
+
+def _assignment(name: str | None, frames: list[FrameType]) -> str:
+    """How a value is detached; an element of a tuple can't be assigned to."""
+    if not name:
+        return ""
+    values = (scope[name] for scope in scopes_of(frames) if name in scope)
+    if isinstance(next(values, None), tuple):
+        return f" (`{name} = tuple(one.detach() for one in {name})`)"
+    return f" (`{name}.detach()`)" if name.endswith("]") else f" (`{name} = {name}.detach()`)"
 
 
 def _tell_repair(
@@ -218,8 +264,7 @@ def _repair(error: GraphFreedError, frames: list[FrameType]) -> str:
         what = f"{what} in {earlier} and carried over to {_line(used)}"
         if not error._may_be_detached:
             return f"{what}: add the losses up and call backward once{', after the loop' if around else ''}"
-        keep = f" (`{name} = {name}.detach()`)" if name else ""
-        return f"{what}: detach it in between{keep}"
+        return f"{what}: detach it in between{_assignment(name, frames)}"
     return (
         f"{what}, belongs to the graph that was freed, and is {again}: add the losses up and call backward once, or "
         f"make it again{or_detach}"

@@ -45,7 +45,7 @@ class Steps:
         self.count += 1
         if self._marks is not None and self._ran:
             self._pairs += 1
-            self._dirty += 1
+            self._dirty += not self._assigned_anew()
         self._marks, self._ran = None, False
         optimizer = self.optimizer()
         if optimizer is None or not is_sampled(self.count):
@@ -90,11 +90,17 @@ class Steps:
                 return
 
     def after_backward(self) -> None:
-        """What this backward has added is not what a user has written."""
+        """What this backward has added is not what a user has written; ``autograd.grad`` adds nothing."""
         if self._marks is not None:
-            self._ran = True
             alive = [(reference, reference()) for reference, _, _ in self._marks]
-            self._marks = [(reference, *_state(one)) for reference, one in alive if one is not None]
+            marks = [(reference, *_state(one)) for reference, one in alive if one is not None]
+            self._ran |= marks != self._marks
+            self._marks = marks
+
+    def _assigned_anew(self) -> bool:
+        """Whether a gradient is another tensor than the backward left, as where noise was added to it."""
+        alive = [(reference(), storage) for reference, storage, _ in self._marks or ()]
+        return any(one is not None and _state(one)[0] != storage for one, storage in alive)
 
     def parameters(self) -> Iterator[Any]:
         """All that it updates."""

@@ -90,8 +90,8 @@ def imported(file: str) -> set[str]:
 
 
 def assigned_at(file: str, line: int) -> str | None:
-    """The name or attribute that the statement on a line assigns a single value to: "h", "self.state"; None if it does
-    something else, or the source cannot be had.
+    """The name or attribute that the statement on a line assigns a single value to: "h", "self.state"; of several, as
+    in `out, h = cell(x, h)`, the one that it reads, too. None if it does something else, or the source cannot be had.
 
     Example:
         >>> assigned_at("no such file", 3) is None
@@ -106,6 +106,10 @@ def assigned_at(file: str, line: int) -> str | None:
             return None
         else:
             continue
+        if isinstance(target, ast.Tuple | ast.List) and node.value is not None:
+            read = {ast.unparse(part) for part in ast.walk(node.value) if isinstance(part, ast.Name | ast.Attribute)}
+            again = [one for one in target.elts if ast.unparse(one) in read]
+            target = again[0] if len(again) == 1 else target
         return ast.unparse(target) if isinstance(target, ast.Name | ast.Attribute) else None
     return None
 
