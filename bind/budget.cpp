@@ -12,6 +12,7 @@ void init_budget(nb::module_& module) {
         .def(nb::init<std::int64_t>())
         .def("begin", &Budget::begin)
         .def("end", &Budget::end)
+        .def("check", &Budget::check, "Raises BudgetError if a forward has taken more.")
         .def(
             "report",
             [](const Budget& self) {

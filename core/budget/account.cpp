@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "core/autograd/mode.h"
 #include "core/autograd/saved.h"
@@ -44,6 +45,11 @@ void Account::drop(Value& value) {
     drop_data(*value.storage);
     note_dropped(value);
     recount(value);
+}
+
+void Account::check(std::int64_t least, const char* when) {
+    const std::int64_t most = std::max(std::exchange(short_of, 0), least);
+    if (most > limit) throw Impossible(std::min(most, peak_without_drops), limit, when);
 }
 
 bool Account::make_room(std::int64_t extra) {
@@ -147,7 +153,7 @@ void fill(Value& value, const StorageRef& made) {
 
 void Account::compute(Value& value) {
     const Ref<Recipe> recipe = value.recipe;
-    if (!make_room(value.bytes)) throw Impossible(held + value.bytes, limit, "here");
+    if (!make_room(value.bytes) && short_of == 0) throw Impossible(held + value.bytes, limit, "here");
     const std::int64_t start = now;
     const std::vector<StorageRef> made = run(*recipe);
     now = now_ns();

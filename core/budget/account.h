@@ -24,11 +24,19 @@ struct Account {
     std::int64_t now = 0;   // ns: when the last operation began or ended
     std::int64_t held = 0;  // bytes that graphs or the account hold, of values of the block
     Report report{};
+    // The same if nothing had been dropped, and the most of it: that is enough, too.
+    std::int64_t without_drops = 0, peak_without_drops = 0;
+    // In a forward the least is not known before it has ended. So it goes on where the limit does not hold, with as
+    // little as can be; this is the most that it took then. 0: the limit holds.
+    std::int64_t short_of = 0;
     std::vector<Value*> present{};  // values that have data and a recipe
 
     // Drops values until `extra` more bytes fit; false if they don't.
     bool make_room(std::int64_t extra);
     void note_peak() { report.peak = std::max(report.peak, held); }
+    void note_peak_without_drops() { peak_without_drops = std::max(peak_without_drops, without_drops); }
+    // Fails if `least` is more than the limit.
+    void check(std::int64_t least, const char* when);
     // The value has data afterwards.
     void restore(Value& value);
 

@@ -72,9 +72,8 @@ void Budget::end() {
 }
 
 void Budget::notice(const Notice& notice) {
-    if (notice.event != Event::Backward || account_->report.drops == 0) return;
-    const std::int64_t least = least_for(*account_, notice.tensors);
-    if (least > account_->limit) throw Impossible(least, account_->limit, "for this backward");
+    if (notice.event != Event::Backward || (account_->report.drops == 0 && account_->short_of == 0)) return;
+    account_->check(least_for(*account_, notice.tensors), "for this backward");
 }
 
 void Budget::handle(OpCall& call) {
@@ -115,7 +114,8 @@ void Budget::run_and_note(OpCall& call) {
         if (recipe) recipe->cost = cost;
         note_results(call, recipe);
     }
-    if (!account_->make_room(0)) throw Impossible(account_->held, account_->limit, "so far");
+    account_->note_peak_without_drops();
+    if (!account_->make_room(0)) account_->short_of = std::max(account_->short_of, account_->held);
     account_->note_peak();
 }
 

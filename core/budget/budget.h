@@ -12,6 +12,7 @@ public:
 
     void begin();
     void end();
+    void check() { account_->check(0, "in this block"); }  // at its end
     void handle(OpCall& call) override;
     void notice(const Notice& notice) override;
     bool sees_backward() const override { return false; }

@@ -184,6 +184,11 @@ void recount(Value& value) {
     const std::int64_t now = holds ? value.bytes : 0;
     account.held += now - value.counted;
     value.counted = now;
+    // What is kept and has a recipe was computed again.
+    const bool saved = value.storage && value.storage->saved > 0;
+    const std::int64_t undropped = !value.older && (value.kept ? !value.recipe : saved) ? value.bytes : 0;
+    account.without_drops += undropped - value.counted_without_drops;
+    value.counted_without_drops = undropped;
     const bool listed = value.present() && value.recipe;
     std::vector<Value*>& present = account.present;
     if (listed == (value.place != Value::kNowhere)) return;

@@ -105,8 +105,7 @@ def test_the_least_is_enough(make):
         assert tried[1].least > limit
         limit, tries = tried[1].least, tries + 1
     run = tried[0]
-    # In a forward only the least so far is known: it grows with each larger value.
-    assert tries < 25
+    assert tries <= 1
     assert run.result == expected
     assert run.budget.report().peak <= limit
     # What is dropped goes by measured times: whatever it is, the peak holds. Of results of one operation (a mean and a
@@ -130,12 +129,14 @@ def test_impossible_comes_before_the_backward():
 
 def test_what_the_program_holds_itself_cannot_be_dropped():
     w = clew.ones(1000, requires_grad=True)
-    with clew.memory.budget("20 kB"):
+    with (
+        pytest.raises(clew.BudgetError, match=r"the least is 24000 bytes in this block") as caught,
+        clew.memory.budget("20 kB"),
+    ):
         held = [w.sin()]
         for _ in range(4):
             held.append(held[-1].sin())
-        with pytest.raises(clew.BudgetError, match=r"the least is 24000 bytes so far") as caught:
-            held[-1].sin().sin()
+        held[-1].sin().sin()
     assert caught.value.least == 24_000
 
 

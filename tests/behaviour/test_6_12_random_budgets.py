@@ -139,3 +139,54 @@ def test_random_programs_under_a_budget(part):
             assert report.peak <= limit
             recomputed += report.recomputed
     assert recomputed > 300
+
+
+def train(program, limit):
+    """The forward, and one backward."""
+    steps, roots, _ = program
+    clew.manual_seed(3)
+    leaves = [clew.linspace(-1, 1, SIZE).requires_grad_(), clew.rand(SIZE).add(0.5).requires_grad_()]
+    values = [leaves[0] * 1, leaves[1] * 2, clew.rand(SIZE)]
+    with clew.memory.budget(limit) as budget:
+        for operation, choices, factor, part in steps:
+            try:
+                result = operation(chosen(values, choices[0]), chosen(values, choices[1]), factor, part)
+            except RuntimeError:
+                continue
+            if result is not None and result.shape == (SIZE,):
+                values.append(result)
+            if len(values) > MOST:
+                values.pop(int(choices[2] * len(values)))
+        roots = [chosen(values, choice) for choice in roots]
+        y = sum(one.sum() for one in roots if one.requires_grad)
+        found = []
+        if isinstance(y, clew.Tensor):
+            try:
+                found = [bits(one) for one in clew.autograd.grad(y, leaves, allow_unused=True)]
+            except clew.BudgetError:
+                raise
+            except RuntimeError as error:  # of eager's
+                found = [str(error)[:40]]
+    return found, budget.report()
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_the_least_is_enough_and_one_byte_less_is_not(part):
+    impossible = 0
+    for seed in range(part * 50, part * 50 + 50):
+        program = draw(seed)
+        expected, free = train(program, 10**9)
+        if free.peak == 0:
+            continue
+        with pytest.raises(clew.BudgetError) as failure:
+            train(program, 1)
+        least = failure.value.least
+        assert least <= free.peak
+        found, report = train(program, least)
+        assert found == expected, seed
+        assert report.peak <= least
+        with pytest.raises(clew.BudgetError) as failure:
+            train(program, least - 1)
+        assert failure.value.least == least, seed
+        impossible += least < free.peak
+    assert impossible > 10

@@ -172,11 +172,7 @@ def xlog1py(input: Tensor | float, other: Tensor | float, *, out: Tensor | None 
     x, y = (one if isinstance(one, Tensor) else _core.tensor(one) for one in (input, other))
     common_dtype("special.xlog1py", [x, y], FLOAT)
     hidden = (x == 0) & ~_ops.isnan(y)
-    product = (
-        x * y.masked_fill(hidden, 0).log1p()
-        if hidden.shape == y.shape and (hidden.is_meta or hidden.any())
-        else x * y.log1p()
-    )
+    product = x * (y.masked_fill(hidden, 0) if hidden.shape == y.shape else y).log1p()
     return _given("xlog1py", _ops.where(hidden, 0.0, product), out)
 
 

@@ -73,6 +73,8 @@ class Budget:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._core.end()
+        if kind is None:
+            self._core.check()
 
     def report(self) -> BudgetReport:
         """What was dropped and computed again so far."""
