@@ -25,7 +25,6 @@ OVERLOADS = [
 # What the size of a result is found by NumPy, or what else can't be tracked.
 EAGER = {
     "is_set_to": "reads _storage_id",
-    "histc": "calls Tensor.numpy",
     "histogram": "calls Tensor.numpy",
     "unique": "calls Tensor.numpy",
     "unique_consecutive": "calls Tensor.numpy",

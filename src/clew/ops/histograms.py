@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from .. import _core
 from .._core import Tensor
 from .._domains import domain
 from .._numeric import array_of
@@ -27,11 +26,10 @@ def _range(name: str, low: float, high: float, beyond: float) -> tuple[float, fl
     return (low - beyond, high + beyond) if low == high else (low, high)
 
 
-def _floats(name: str, input: Tensor) -> Any:
+def _check_floats(name: str, input: Tensor) -> None:
     if not input.dtype.is_floating_point:
         raise NotImplementedError(f"{name}: not implemented for {input.dtype}; cast it first")
     need_values(name, input)
-    return array_of(input).reshape(-1)
 
 
 @domain("input=constant(real(d)), bins=4; input=constant(real(d)), bins=3, min=-1, max=2")
@@ -50,8 +48,19 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     """
     if bins <= 0:
         raise RuntimeError(f"histc: bins must be > 0, but got {bins}")
-    array = _floats("histc", input)
-    low, high = float(min), float(max)
+    _check_floats("histc", input)
+    result: Tensor = _histc(input.reshape(-1), bins=bins, min=float(min), max=float(max))
+    return result
+
+
+@operation(
+    "_histc(Tensor self, *, int bins, float min, float max)",
+    infer=lambda self, bins, min, max: self.new_empty(bins),
+    domain="self=constant(real(d)), bins=4, min=-1.0, max=2.0",
+)
+def _histc(self: Any, bins: int, min: float, max: float) -> Any:
+    """How many elements lie in each of equal bins."""
+    array, low, high = self, min, max
     if low == high and array.size:
         low, high = float(array.min()), float(array.max())
     low, high = numpy.array(_range("histc", low, high, 1.0), array.dtype)
@@ -63,8 +72,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
         else:  # beyond the largest number
             places = (inside / 2 - low / 2) / (high / 2 - low / 2) * bins
     counts = numpy.bincount(places.clip(0, bins - 1).astype(int), minlength=bins)
-    result: Tensor = _core.from_numpy(counts.astype(array.dtype)).to(input.dtype)
-    return result
+    return counts.astype(array.dtype)
 
 
 class _Histogram(NamedTuple):
@@ -121,10 +129,11 @@ def histogram(
         >>> hist, edges
         (tensor([1., 2., 1.]), tensor([1., 2., 3., 4.]))
     """
-    array = _floats("histogram", input)
+    _check_floats("histogram", input)
     if not isinstance(bins, Tensor):
         low, high = (0.0, 1.0) if range is None else map(float, range)
-        if range is None and array.size:
+        if range is None and input.numel():
+            array = array_of(input)
             low, high = float(array.min()), float(array.max())
         low, high = _range("histogram", low, high, 0.5)
         bins = linspace(low, high, max(bins, 0) + 1, dtype=input.dtype)

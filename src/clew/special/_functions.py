@@ -11,7 +11,7 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
-from .._numeric import array_of
+from .._operation import operation
 from .._out import filled
 from ..ops.elementwise import FLOAT, common_dtype
 from . import _bessel, _operations
@@ -176,14 +176,30 @@ def xlog1py(input: Tensor | float, other: Tensor | float, *, out: Tensor | None 
     return _given("xlog1py", _ops.where(hidden, 0.0, product), out)
 
 
-def _by_values(name: str, input: Tensor, compute: Any, out: Tensor | None) -> Tensor:
+_BESSEL: list[Any] = [
+    lambda x: _bessel.j(0, x),
+    lambda x: _bessel.j(1, x),
+    lambda x: _bessel.scaled_k(0, x) * numpy.exp(-x),
+    lambda x: _bessel.scaled_k(1, x) * numpy.exp(-x),
+    lambda x: _bessel.scaled_k(0, x),
+    lambda x: _bessel.scaled_k(1, x),
+]
+
+
+@operation("_special_bessel(Tensor self, *, int kind)", domain="self=constant(positive(a, b)), kind=2")
+def _bessel_of_kind(self: Any, kind: int) -> Any:
+    """A Bessel function, by its place in the list."""
+    return numpy.asarray(_BESSEL[kind](self)).astype(self.dtype, copy=False)
+
+
+def _by_values(name: str, input: Tensor, kind: int, out: Tensor | None) -> Tensor:
     """A function without a derivative, as in PyTorch."""
     if _core.asks_for_derivative(input):
         raise NotImplementedError(f"special.{name}: the derivative is not implemented; detach the argument")
     x = _floating(name, input)
     if x.is_meta:
         return _given(name, _ops._empty_like(x, x.dtype), out)
-    return _given(name, x.detach().clone().copy_(_core.from_numpy(numpy.asarray(compute(array_of(x))))), out)
+    return _given(name, x.detach().clone().copy_(_bessel_of_kind(x.detach(), kind=kind)), out)
 
 
 @domain("unsampled, 'PyTorch is less accurate: it is compared with SciPy'")
@@ -194,7 +210,7 @@ def bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> torch.special.bessel_j0(torch.tensor([0.0, 1.0]))
         tensor([1.0000, 0.7652])
     """
-    return _by_values("bessel_j0", input, lambda x: _bessel.j(0, x), out)
+    return _by_values("bessel_j0", input, 0, out)
 
 
 @domain("unsampled, 'PyTorch is less accurate: it is compared with SciPy'")
@@ -205,7 +221,7 @@ def bessel_j1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> torch.special.bessel_j1(torch.tensor([0.0, 1.0]))
         tensor([0.0000, 0.4401])
     """
-    return _by_values("bessel_j1", input, lambda x: _bessel.j(1, x), out)
+    return _by_values("bessel_j1", input, 1, out)
 
 
 @domain("input=constant(positive(a, b))")
@@ -216,7 +232,7 @@ def modified_bessel_k0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> torch.special.modified_bessel_k0(torch.tensor([0.0, 1.0]))
         tensor([   inf, 0.4210])
     """
-    return _by_values("modified_bessel_k0", input, lambda x: _bessel.scaled_k(0, x) * numpy.exp(-x), out)
+    return _by_values("modified_bessel_k0", input, 2, out)
 
 
 @domain("input=constant(positive(a, b))")
@@ -227,7 +243,7 @@ def modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> torch.special.modified_bessel_k1(torch.tensor([0.0, 1.0]))
         tensor([   inf, 0.6019])
     """
-    return _by_values("modified_bessel_k1", input, lambda x: _bessel.scaled_k(1, x) * numpy.exp(-x), out)
+    return _by_values("modified_bessel_k1", input, 3, out)
 
 
 @domain("input=constant(positive(a, b))")
@@ -238,7 +254,7 @@ def scaled_modified_bessel_k0(input: Tensor, *, out: Tensor | None = None) -> Te
         >>> torch.special.scaled_modified_bessel_k0(torch.tensor([1.0, 100.0]))
         tensor([1.1445, 0.1252])
     """
-    return _by_values("scaled_modified_bessel_k0", input, lambda x: _bessel.scaled_k(0, x), out)
+    return _by_values("scaled_modified_bessel_k0", input, 4, out)
 
 
 @domain("input=constant(positive(a, b))")
@@ -249,4 +265,4 @@ def scaled_modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Te
         >>> torch.special.scaled_modified_bessel_k1(torch.tensor([1.0, 100.0]))
         tensor([1.6362, 0.1258])
     """
-    return _by_values("scaled_modified_bessel_k1", input, lambda x: _bessel.scaled_k(1, x), out)
+    return _by_values("scaled_modified_bessel_k1", input, 5, out)
