@@ -75,12 +75,44 @@ Names names;
     return {};
 }
 
+namespace {
+
+bool is_of_library(PyObject* file) {
+    static const std::string folder = [] {
+        PyObject* const module = PyImport_ImportModule("os");
+        PyObject* const path = module ? PyObject_GetAttrString(module, "__file__") : nullptr;
+        const char* const found = path ? PyUnicode_AsUTF8(path) : nullptr;
+        if (found == nullptr) PyErr_Clear();
+        const std::string text = found ? found : "<none>/";
+        Py_XDECREF(path);
+        Py_XDECREF(module);
+        return text.substr(0, text.rfind('/') + 1);
+    }();
+    const char* const text = PyUnicode_AsUTF8(file);
+    if (text == nullptr) return PyErr_Clear(), false;
+    if (std::strncmp(text, "<frozen ", 8) == 0) return true;
+    return std::strncmp(text, folder.c_str(), folder.size()) == 0 && std::strstr(text, "-packages/") == nullptr;
+}
+
+}  // namespace
+
+Site users_site() {
+    for (auto* frame = innermost(); frame; frame = frame->previous) {
+        if (!runs_python(frame)) continue;
+        PyCodeObject* const code = code_of(frame);
+        if (code == nullptr || names.ours(code->co_filename) || is_of_library(code->co_filename)) continue;
+        Py_INCREF(code);
+        return {code, instruction_of(frame, code)};
+    }
+    return current_site();
+}
+
 std::string public_callee() {
     _PyInterpreterFrame* called = nullptr;
     for (auto* frame = innermost(); frame; frame = frame->previous) {
         if (!runs_python(frame)) continue;
         PyCodeObject* const code = code_of(frame);
-        if (code == nullptr || !names.ours(code->co_filename)) break;
+        if (code == nullptr || !(names.ours(code->co_filename) || is_of_library(code->co_filename))) break;
         called = frame;
     }
     if (called == nullptr) return {};
@@ -98,6 +130,8 @@ std::string public_callee() {
 #else
 
 std::string public_callee() { return {}; }
+
+Site users_site() { return current_site(); }
 
 [[gnu::hot]] Site current_site() {
     PyFrameObject* frame = PyEval_GetFrame();

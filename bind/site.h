@@ -12,6 +12,8 @@ Site current_site();  // owned code; empty when no Python frame outside clew run
 std::string site_text(void* code, std::int32_t instruction);  // "train.py:5 in main"
 // What the user called of clew in the call that runs, by its public name ("clew.func.vmap"); empty: nothing.
 std::string public_callee();
+// The innermost line that is neither clew's nor the standard library's.
+Site users_site();
 PyObject* site_object(const Site& site);  // a clew Site, or None
 
 void set_package_folder(const char* folder);  // frames of files in it are skipped

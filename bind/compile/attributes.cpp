@@ -140,6 +140,27 @@ void Tracer::attribute(PyObject* object, PyObject* name) {
     instance_attribute(object, name);
 }
 
+// `case kind(a, b, name=c)`: of what class the subject is, and then the attributes that stand for the places.
+void Tracer::match_class(PyObject* subject, PyObject* kind, PyObject* names, int positional) {
+    if (!PyType_Check(kind)) return;  // an error
+    ask_class(subject);
+    if (!as_tensor(subject)) pretended_class(subject);
+    kinds(kind);
+    if (has_python_method(Py_TYPE(kind), "__instancecheck__") &&
+        Py_TYPE(subject) != reinterpret_cast<PyTypeObject*>(kind))
+        return stay_eager("matches a pattern of a class that decides itself what is of it");
+    const int is_one = PyObject_IsInstance(subject, kind);
+    checked(is_one);
+    if (is_one == 0) return;
+    static PyObject* const places = PyUnicode_InternFromString("__match_args__");
+    PyObject* const arguments = _PyType_Lookup(reinterpret_cast<PyTypeObject*>(kind), places);
+    type_attribute(kind, places);
+    for (Py_ssize_t i = 0; arguments && PyTuple_CheckExact(arguments) && i < positional; ++i)
+        if (i < PyTuple_GET_SIZE(arguments)) attribute(subject, PyTuple_GET_ITEM(arguments, i));
+    if (positional && arguments == nullptr) contents(subject);  // int(n)
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) attribute(subject, PyTuple_GET_ITEM(names, i));
+}
+
 void Tracer::attribute_of_super(PyObject* super, PyObject* name) {
     const auto part = [&](const char* of) {
         nb::object found = nb::steal(PyObject_GetAttrString(super, of));
@@ -196,9 +217,25 @@ bool Tracer::data_attribute(PyObject* object, PyObject* found, PyObject* name) {
     return true;
 }
 
+// Each thread has a dict of its own for a threading.local. A replay on another thread is none.
+PyObject* Tracer::own_of_thread(PyObject* local) {
+    const nb::object own = nb::steal(checked(PyObject_GetAttrString(local, "__dict__")));
+    state.thread_local_dict(local, own.ptr());
+    add_older(own.ptr());
+    return own.ptr();
+}
+
 void Tracer::instance_attribute(PyObject* object, PyObject* name, bool by_base) {
     PyTypeObject* const type = Py_TYPE(object);
     const bool older = is_older(object);
+    if (is_thread_local(type) && older) {
+        PyObject* const found = _PyType_Lookup(type, name);
+        descriptor(found);
+        PyObject* const own = own_of_thread(object);
+        if (std::strcmp(utf8(name), "__dict__") == 0) return add_older(own);
+        if (!found || !Py_TYPE(found)->tp_descr_set) look_up_entry(own, name);
+        return;
+    }
     if (!reads_plainly(by_base ? base_in_c(type) : type)) {
         if (has_python_method(type, "__getattribute__") || is_clews(type) || !older) return;
         return stay_eager(std::string("reads an attribute of a ") + type->tp_name);
@@ -294,6 +331,9 @@ void Tracer::subscript(PyObject* container, PyObject* key) {
     if (PyDict_Check(container) && !has_python_method(Py_TYPE(container), "__getitem__")) {
         static PyObject* const missing = PyUnicode_InternFromString("__missing__");
         if (!older) return;
+        if (PyDict_CheckExact(container) && !counter_of(container, key) && !was_set(container, key) &&
+            (PyUnicode_CheckExact(key) || PyLong_CheckExact(key)) && begins_to_count(container, key))
+            return;
         look_up_entry(container, key);
         PyObject* const found = PyDict_GetItemWithError(container, key);
         if (found == nullptr && _PyType_Lookup(Py_TYPE(container), missing))

@@ -37,6 +37,18 @@ const std::string* known_call(const std::string& name) {
 
 #if CLEW_READS_FRAMES
 
+namespace {
+
+// As it is imported: not clew._core.from_numpy, _warnings.warn.
+std::string public_name(std::string name) {
+    static const std::string inside = "clew._core.";
+    if (name.starts_with(inside)) return "clew." + name.substr(inside.size());
+    if (name.starts_with('_')) name.erase(0, 1);
+    return name;
+}
+
+}  // namespace
+
 void Tracer::call(PyObject* callee, PyObject* const* arguments, std::size_t count) {
     if (PyFunction_Check(callee)) return;  // watched
     if (PyMethod_Check(callee)) {
@@ -67,6 +79,12 @@ void Tracer::call(PyObject* callee, PyObject* const* arguments, std::size_t coun
         const nb::object self = nb::steal(checked(PyObject_GetAttrString(callee, "__self__")));
         if (is_older(callee)) add_older(self.ptr());
         return call_builtin(callee, self.ptr(), text_of(callee, "__name__"), arguments, count);
+    }
+    if (is_item_getter(callee) && count == 1) {
+        const nb::object parts = nb::steal(checked(PyObject_CallMethod(callee, "__reduce__", nullptr)));
+        PyObject* const keys = PyTuple_GET_ITEM(parts.ptr(), 1);
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys); ++i) subscript(arguments[0], PyTuple_GET_ITEM(keys, i));
+        return;
     }
     if (std::strcmp(type->tp_name, "operator.attrgetter") == 0 && count == 1) {
         const nb::object parts = nb::steal(checked(PyObject_CallMethod(callee, "__reduce__", nullptr)));
@@ -129,15 +147,10 @@ void Tracer::call_type(PyTypeObject* type, PyObject* const* arguments, std::size
 
 void Tracer::call_known(const std::string& name, PyObject* const* arguments, std::size_t count) {
     const std::string* const known = known_call(name);
-    if (name.starts_with("_abc._abc_")) state.registered_classes();
-    if (known == nullptr) {
-        const std::string called = name.starts_with("clew._core.") ? public_callee() : "";
-        return stay_eager("calls " +
-                          (!called.empty() ? called
-                           : name.empty()  ? "something"
-                                           : name) +
+    if (name.starts_with("_abc.")) state.registered_classes();
+    if (known == nullptr)
+        return stay_eager("calls " + (name.empty() ? "something" : public_name(name)) +
                           ", whose reads cannot be tracked");
-    }
     if (count == 0 && *known != "reads") return stay_eager("hands on " + name + ", which may be called");
     if (*known == "attribute" && count >= 2 && PyUnicode_Check(arguments[1]))
         return attribute(arguments[0], arguments[1]);

@@ -69,9 +69,12 @@ bool Tracer::begins_to_count(PyObject* dict, PyObject* name) {
     if (rest_.size() < 4) return false;
     const Instruction &constant = rest_[0], &add = rest_[1], &swap = rest_[2], &store = rest_[3];
     constexpr int kInPlaceAdd = 13;
-    if (constant.opcode != LOAD_CONST || add.opcode != BINARY_OP || add.argument != kInPlaceAdd ||
-        swap.opcode != SWAP || store.opcode != STORE_ATTR || PyTuple_GET_ITEM(code_->co_names, store.argument) != name)
+    if (constant.opcode != LOAD_CONST || add.opcode != BINARY_OP || add.argument != kInPlaceAdd || swap.opcode != SWAP)
         return false;
+    const bool attribute = store.opcode == STORE_ATTR && PyTuple_GET_ITEM(code_->co_names, store.argument) == name;
+    const bool item = rest_.size() > 4 && swap.argument == 3 && store.opcode == SWAP && store.argument == 2 &&
+                      rest_[4].opcode == STORE_SUBSCR;
+    if (!attribute && !item) return false;
     PyObject* const change = PyTuple_GET_ITEM(code_->co_consts, constant.argument);
     if (!PyLong_CheckExact(change)) return false;
     counters.push_back({nb::borrow(dict), nb::borrow(name), nb::borrow(change)});
@@ -102,6 +105,12 @@ void Tracer::set_attribute(PyObject* object, PyObject* name, PyObject* value) {
     PyObject* const found = _PyType_Lookup(type, name);
     if (sets_property(object, found, value) || !is_older(object)) return;
     touch(object);
+    if (is_thread_local(type)) {
+        PyObject* const own = own_of_thread(object);
+        look_up_entry(own, name);
+        return found && Py_TYPE(found)->tp_descr_set ? stay_eager("sets a slot of an object from before the call")
+                                                     : set_entry(own, name, value);
+    }
     if (type->tp_setattro != PyObject_GenericSetAttr) {
         if (has_python_method(type, "__setattr__")) return;  // watched
         return stay_eager(std::string("sets an attribute of a ") + type->tp_name);
@@ -146,7 +155,7 @@ void Tracer::set_item_itself(PyObject* container, PyObject* key, PyObject* value
     if (has_python_method(Py_TYPE(container), "__setitem__"))
         return stay_eager("sets an item of a container from before the call by a method of its base class");
     if (PyDict_Check(container) && (PyUnicode_CheckExact(key) || PyLong_CheckExact(key)))
-        return set_entry(container, key, value);
+        return stores_count(container, key) ? void() : set_entry(container, key, value);
     if (PyList_CheckExact(container) && has_place(container, key)) {
         effects.push_back({Effect::SetItem, nb::borrow(container), nb::borrow(key), nb::borrow(value)});
         return;

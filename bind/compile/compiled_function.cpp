@@ -50,6 +50,18 @@ std::string with_advice(std::string reason) {
 
 nb::object weak_reference_to(PyObject* object) { return nb::steal(checked(PyWeakref_NewRef(object, nullptr))); }
 
+// What can't be referred to weakly a variant keeps alive, so that no other object gets its address.
+Held reference_to(PyObject* object) {
+    if (PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) return weak_reference_to(object);
+    Held address = nb::borrow(object);
+    address.loosen();
+    return address;
+}
+
+PyObject* referent_of(const Held& reference) {
+    return reference.owned() ? PyWeakref_GET_OBJECT(reference.ptr()) : reference.ptr();
+}
+
 // Modules, classes, functions of a module: given again, though perhaps not in the next call.
 bool is_there_for_long(PyObject* object) {
     static PyObject* const lasting[] = {from_module("clew.nn", "Module"), from_module("clew.optim", "Optimizer"),
@@ -149,12 +161,12 @@ const char* CompiledFunction::meets_new_objects(const CallArguments& arguments, 
     constexpr int kPatience = 2;
     const char* found = nullptr;
     Kind& known = kinds_[kind];
-    std::vector<nb::object> given;
+    std::vector<Held> given;
     for (PyObject* const object : arguments.objects) {
-        if (is_there_for_long(object) || !PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) continue;
-        const auto is_this = [&](const nb::object& one) { return PyWeakref_GET_OBJECT(one.ptr()) == object; };
-        if (std::ranges::none_of(known.given, is_this)) found = Py_TYPE(object)->tp_name;
-        given.push_back(weak_reference_to(object));
+        if (is_there_for_long(object)) continue;
+        if (std::ranges::none_of(known.given, [&](const Held& one) { return referent_of(one) == object; }))
+            found = Py_TYPE(object)->tp_name;
+        given.push_back(reference_to(object));
     }
     if (!found || known.in_a_row++ < kPatience) {
         known.given.insert(known.given.end(), given.begin(), given.end());

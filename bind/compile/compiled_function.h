@@ -44,8 +44,8 @@ private:
     };
     // Calls that differ in which objects they are given, and in nothing else.
     struct Kind {
-        int in_a_row = 0;                       // recordings with an object that was not there before
-        std::vector<nanobind::object> given{};  // weak references
+        int in_a_row = 0;           // recordings with an object that was not there before
+        std::vector<Held> given{};  // weak references, or addresses
     };
     nanobind::object run(PyObject* positional, PyObject* named) const;
     // What stays eager; an error if that is not wanted.

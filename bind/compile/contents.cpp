@@ -10,6 +10,7 @@
 #include "bind/errors.h"
 #include "bind/objects.h"
 #include "bind/operation_object.h"
+#include "bind/site.h"
 #include "core/base/error.h"
 
 #if CLEW_READS_FRAMES
@@ -20,7 +21,15 @@ namespace clew::bind {
 
 void Tracer::stay_eager(std::string text) {
     if (cause) return;
-    const Site site = runtime.current_site();
+    // By the user's call, where it happens inside of a library: the user knows no more of it.
+    if (const std::string called = public_callee(); !called.empty()) {
+        const bool names_inside =
+            text.starts_with("calls ") || text.starts_with("hands on ") || text.find('_') != text.npos;
+        const bool says_what_to_do = text.find("which it has counted up") != text.npos;
+        text = "calls " + called +
+               (names_inside && !says_what_to_do ? ", whose reads cannot be tracked" : ", which " + text);
+    }
+    const Site site = users_site();
     cause = Cause{std::move(text), Handle::steal(site.code), site.instruction};
 }
 
@@ -136,6 +145,10 @@ void Tracer::ask_class(PyObject* object) {
 // Which object a tensor is, the key or a witness has to tell. What a .grad was set to before the call may be known by
 // another name, too.
 void Tracer::note_identity(PyObject* object) {
+    if (PyTuple_CheckExact(object))
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) note_identity(PyTuple_GET_ITEM(object, i));
+    if (is_argument(object) && !is_builtin_container(object) && !as_tensor(object))
+        return stay_eager(std::string("asks which ") + Py_TYPE(object)->tp_name + " an argument is");
     if (as_tensor(object) == nullptr) return;
     compared.insert(object);
     if (gradients_.contains(object) && is_older(object)) stay_eager("compares which tensor a .grad is");
@@ -218,6 +231,10 @@ void Tracer::contents(PyObject* object, bool deep) {
     } else if (PyCFunction_Check(object) || is_partial(object) ||
                (PyMethod_Check(object) && !PyFunction_Check(PyMethod_GET_FUNCTION(object)))) {
         call(object, nullptr, 0);  // who is given it may call it
+    } else if (is_item_getter(object)) {
+        return;  // of objects that are looked at, too
+    } else if (deep && PyWeakref_CheckRefExact(object) && PyType_Check(PyWeakref_GET_OBJECT(object))) {
+        return;  // a key
     } else if (deep && is_descriptor_that_writes(object)) {
         stay_eager(std::string("hands on ") + text_of(object, "__qualname__") + ", which may be called");
     } else if (older && PyGen_CheckExact(object)) {

@@ -101,6 +101,16 @@ bool is_partial(PyObject* object) {
     return reinterpret_cast<PyObject*>(Py_TYPE(object)) == type;
 }
 
+bool is_item_getter(PyObject* object) {
+    static PyObject* const type = from_module("operator", "itemgetter");
+    return reinterpret_cast<PyObject*>(Py_TYPE(object)) == type;
+}
+
+bool is_thread_local(PyTypeObject* type) {
+    static PyObject* const local = from_module("_thread", "_local");
+    return PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(local));
+}
+
 bool is_getter_of_tuple(PyObject* object) {
     return std::string_view(Py_TYPE(object)->tp_name).ends_with("_tuplegetter");
 }
@@ -147,6 +157,7 @@ nb::object dict_of_class(PyObject* type) {
 std::string full_name(PyObject* callee) {
     const std::string module = text_of(callee, "__module__");
     const std::string name = text_of(callee, "__qualname__");
+    if (name.empty()) return Py_TYPE(callee)->tp_name;
     return module.empty() ? name : module + "." + name;
 }
 

@@ -29,6 +29,8 @@ bool is_builtin_container(PyObject* object);  // or a number or a string
 inline bool may_be_followed(PyObject* object) { return PyFloat_CheckExact(object) || PyList_CheckExact(object); }
 bool is_deque(PyObject* object);
 bool is_partial(PyObject* object);
+bool is_item_getter(PyObject* object);
+bool is_thread_local(PyTypeObject* type);
 bool is_getter_of_tuple(PyObject* object);  // with names
 struct PartialParts {
     nanobind::object function, given, named;

@@ -93,6 +93,12 @@ void PythonState::slot(PyObject* object, PyObject* descriptor) {
     slots_.push_back({nb::borrow(object), nb::borrow(descriptor), slot_value(object, descriptor)});
 }
 
+void PythonState::thread_local_dict(PyObject* local, PyObject* dict) {
+    for (const ThreadLocal& one : thread_locals_)
+        if (one.local.ptr() == local) return;
+    thread_locals_.push_back({nb::borrow(local), nb::borrow(dict)});
+}
+
 void PythonState::answer(PyObject* cache, PyObject* arguments, PyObject* value) {
     answers_.push_back({nb::borrow(cache), nb::borrow(arguments), nb::borrow(value)});
 }
@@ -173,6 +179,9 @@ bool PythonState::holds() {
             if (!one.holds()) return fails(one.list.ptr(), nullptr);
     if (registrations_.is_valid() && !same_value(registrations().ptr(), registrations_.ptr()))
         return fails(registrations_.ptr(), nullptr);
+    for (const ThreadLocal& one : thread_locals_)
+        if (!nb::steal(checked(PyObject_GetAttrString(one.local.ptr(), "__dict__"))).is(one.dict))
+            return fails(one.local.ptr(), nullptr);
     for (const Slot& one : slots_)
         if (!same_value(slot_value(one.object.ptr(), one.descriptor.ptr()).ptr(), one.value.ptr()))
             return fails(one.object.ptr(), nullptr);
@@ -221,6 +230,7 @@ void PythonState::each(const Visit& visit) const {
         visit(one.function), visit(one.code), visit(one.defaults), visit(one.keyword_defaults);
     for (const Instance& one : instances_) visit(one.object), visit(one.type), visit(one.dict);
     for (const Slot& one : slots_) visit(one.object), visit(one.descriptor), visit(one.value);
+    for (const ThreadLocal& one : thread_locals_) visit(one.local), visit(one.dict);
     for (const Answer& one : answers_) visit(one.cache), visit(one.arguments), visit(one.value);
 }
 

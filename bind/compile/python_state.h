@@ -35,6 +35,7 @@ public:
     bool type(PyTypeObject* type);    // all of it; whether it is new here
     void registered_classes();        // of abstract base classes
     void slot(PyObject* object, PyObject* descriptor);
+    void thread_local_dict(PyObject* local, PyObject* dict);
     void answer(PyObject* cache, PyObject* arguments, PyObject* value);  // of a functools.lru_cache
 
     std::size_t size() const;
@@ -94,6 +95,10 @@ private:
         Held value;
     };
 
+    struct ThreadLocal {
+        nanobind::object local, dict;
+    };
+
     // What a cache has for these arguments is seen only by asking it, as the call would.
     struct Answer {
         nanobind::object cache, arguments;
@@ -117,6 +122,7 @@ private:
     std::vector<Instance> instances_;
     std::vector<Type> types_;
     std::vector<Slot> slots_;
+    std::vector<ThreadLocal> thread_locals_;
     std::vector<Answer> answers_;
     nanobind::object registrations_;
     std::vector<nanobind::object> deaths_;   // weak references

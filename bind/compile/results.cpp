@@ -17,6 +17,21 @@ bool is_size_type(PyObject* type) {
     return type == size;
 }
 
+// A frozen one by way of another set, since a copy of itself would be the same object.
+nb::object copied_set(PyObject* set) {
+    nb::object copy = nb::steal(checked(PySet_New(set)));
+    return PySet_CheckExact(set) ? copy : nb::steal(checked(PyFrozenSet_New(copy.ptr())));
+}
+
+// Of which a copy gives its items in the same order.
+bool is_set_of_atoms(PyObject* object) {
+    if (!PySet_CheckExact(object) && !PyFrozenSet_CheckExact(object)) return false;
+    const std::vector<nb::object> items = items_of(object), copied = items_of(copied_set(object).ptr());
+    return std::ranges::equal(items, copied, [](const nb::object& one, const nb::object& other) {
+        return one.is(other) && (is_atom(one.ptr()) || is_tuple_of_atoms(one.ptr()));
+    });
+}
+
 void append_to_deque(PyObject* deque, PyObject* value) {
     static PyObject* const append = PyUnicode_InternFromString("append");
     const nb::object none = nb::steal(checked(PyObject_CallMethodOneArg(deque, append, value)));
@@ -80,6 +95,10 @@ int ResultForm::add_container(PyObject* object) {
         return add_value(std::move(form));
     }
     if (PyDict_CheckExact(object)) return add_entries(object, {.kind = ValueForm::Dict});
+    PyObject* const own = PyODict_CheckExact(object) ? dict_of(object) : nullptr;
+    if (PyODict_CheckExact(object) && !(own && PyDict_GET_SIZE(own)))
+        return add_entries(object, {.kind = ValueForm::OrderedDict});
+    if (is_set_of_atoms(object)) return add_value({.kind = ValueForm::Set, .object = copied_set(object)});
     if (is_plain_instance(object))
         return add_entries(dict_of(object),
                            {.kind = ValueForm::Instance, .object = nb::borrow(as_object(Py_TYPE(object)))});
@@ -90,14 +109,14 @@ int ResultForm::add_container(PyObject* object) {
 
 int ResultForm::add_entries(PyObject* dict, ValueForm form) {
     nb::list keys;
-    PyObject *key, *item;
-    for (Py_ssize_t place = 0; PyDict_Next(dict, &place, &key, &item);) {
-        if (!is_atom(key)) {
-            unknown = "gives a dict whose keys are no strings or numbers";
-            return -1;
-        }
-        keys.append(nb::handle(key));
-        form.items.push_back(add(item));
+    if (!each_item(dict, [&](PyObject* key, PyObject* item) {
+            if (!is_atom(key)) return false;
+            keys.append(nb::handle(key));
+            form.items.push_back(add(item));
+            return true;
+        })) {
+        unknown = "gives a dict whose keys are no strings or numbers";
+        return -1;
     }
     form.keys = nb::tuple(keys);
     return add_value(std::move(form));
@@ -165,10 +184,10 @@ nb::object ResultForm::make(int index, Made& made) const {
 }
 
 nb::object ResultForm::make_dict(const ValueForm& value, Made& made) const {
-    nb::object dict = nb::steal(checked(PyDict_New()));
+    nb::object dict = nb::steal(checked(value.kind == ValueForm::OrderedDict ? PyODict_New() : PyDict_New()));
     for (std::size_t i = 0; i < value.items.size(); ++i)
-        checked(PyDict_SetItem(dict.ptr(), PyTuple_GET_ITEM(value.keys.ptr(), static_cast<Py_ssize_t>(i)),
-                               make(value.items[i], made).ptr()));
+        checked(PyObject_SetItem(dict.ptr(), PyTuple_GET_ITEM(value.keys.ptr(), static_cast<Py_ssize_t>(i)),
+                                 make(value.items[i], made).ptr()));
     return dict;
 }
 
@@ -188,7 +207,10 @@ nb::object ResultForm::make_value(const ValueForm& value, Made& made) const {
         case ValueForm::Constant:
             return value.object;
         case ValueForm::Dict:
+        case ValueForm::OrderedDict:
             return make_dict(value, made);
+        case ValueForm::Set:
+            return copied_set(value.object.ptr());
         case ValueForm::Function:
         case ValueForm::Cell:
         case ValueForm::Method:

@@ -24,6 +24,8 @@ struct ValueForm {
         Tuple,
         List,
         Dict,
+        OrderedDict,
+        Set,  // its object: such a one, of constants
         Instance,
         Function,  // its items: globals, name, defaults, those by keyword, annotations, dict, cells
         Cell,

@@ -163,6 +163,7 @@ private:
     void import(_PyInterpreterFrame& frame, PyObject* name, PyObject* level);
     void import_from(PyObject* module, PyObject* name);
     void raise(PyObject* const* operands, int count);
+    void match_class(PyObject* subject, PyObject* kind, PyObject* names, int positional);
     void match_exception(PyObject* exception, PyObject* classes);
 
     // numbers.cpp
@@ -181,6 +182,7 @@ private:
     void attribute_of_super(PyObject* super, PyObject* name);
     bool data_attribute(PyObject* object, PyObject* found, PyObject* name);
     void instance_attribute(PyObject* object, PyObject* name, bool by_base = false);  // as the first base in C reads it
+    PyObject* own_of_thread(PyObject* local);
     void note(TensorObject* tensor);
     void tensor_attribute(PyObject* object, PyObject* name);
     void descriptor(PyObject* found);

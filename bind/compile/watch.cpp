@@ -135,8 +135,9 @@ void Watch::go() {
         case END_ASYNC_FOR:
             return stay_eager("is asynchronous");
         case MATCH_CLASS:
+            return tracer_.match_class(top(3), top(2), top(), argument_);
         case MATCH_KEYS:
-            return stay_eager("matches a pattern of a class or a mapping");
+            return stay_eager("matches a pattern of a mapping");
 #if PY_VERSION_HEX < 0x030D0000
         case KW_NAMES:
             tracer_.names_arguments_ = true;
@@ -169,9 +170,23 @@ void Watch::as_given(int depth) const {
     Py_SETREF(top_[-depth], found->second.given.inc_ref().ptr());
 }
 
+// To C that hands it on to the instruction that reads an attribute: of a `__getattr__`, a getter.
+bool Watch::gives_attribute() const {
+    _PyInterpreterFrame* const caller = frame_.previous;
+    if (caller == nullptr || !runs_python(caller)) return false;
+    PyCodeObject* const code = code_of(caller);
+    const Instruction* at = table_of(code).at(instruction_of(caller, code));
+    while (at && at->opcode == EXTENDED_ARG) ++at;
+#if PY_VERSION_HEX < 0x030C0000
+    return at && (at->opcode == LOAD_ATTR || at->opcode == LOAD_METHOD);
+#else
+    return at && at->opcode == LOAD_ATTR;
+#endif
+}
+
 // To C, which may do more than hand it on.
 void Watch::return_value(PyObject* value) const {
-    if (is_entry(&frame_) && !tracer_.roots_.contains(&frame_)) tracer_.contents(value);
+    if (is_entry(&frame_) && !tracer_.roots_.contains(&frame_) && !gives_attribute()) tracer_.contents(value);
 }
 
 void Watch::go_on(PyObject* iterator) const {

@@ -24,6 +24,7 @@ private:
     void call_with_tuple(PyObject* callee) const;
     void with_names(PyObject* callee, PyObject* positional, PyObject* names) const;
     void return_value(PyObject* value) const;
+    bool gives_attribute() const;
     void go_on(PyObject* iterator) const;
     void as_given(int depth) const;
     // Of 3.12 and later.

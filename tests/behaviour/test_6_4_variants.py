@@ -57,7 +57,9 @@ def test_the_least_recently_used_goes_with_one_warning() -> None:
         ([1, 2], [1, 3]),
         ([], [[]]),
         (clew.float32, clew.float64),
-        (slice(1, 2), slice(1, 2)),
+        (slice(1, 2), slice(1, 3)),
+        ({1, 2}, frozenset({1, 2})),
+        (range(3), range(4)),
         (2**80, 2**80 + 1),
     ],
 )

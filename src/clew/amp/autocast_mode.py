@@ -16,7 +16,7 @@ _DEVICES = ("cpu", "cuda", "xpu", "mps", "hpu", "xla", "meta")
 
 class _State(threading.local):
     def __init__(self) -> None:
-        self.enabled: set[str] = set()
+        self.enabled = dict.fromkeys(_DEVICES, False)
         self.dtypes: dict[str, Any] = {"cpu": _core.dtypes["bfloat16"]}
         self.cache = True
 
@@ -43,7 +43,7 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
         ...     torch.is_autocast_enabled("cpu")
         True
     """
-    return device_type in _state.enabled
+    return _state.enabled.get(device_type, False)
 
 
 def is_autocast_cpu_enabled() -> bool:
@@ -78,7 +78,7 @@ def set_autocast_enabled(device_type: str, enabled: bool) -> None:
     Example:
         >>> torch.set_autocast_enabled("cpu", False)
     """
-    (_state.enabled.add if enabled else _state.enabled.discard)(device_type)
+    _state.enabled[device_type] = enabled
 
 
 def set_autocast_dtype(device_type: str, dtype: dtype) -> None:

@@ -22,7 +22,7 @@ _READS = """
     _operator.add _operator.index _operator.mul _operator.sub _operator.truediv _operator.neg _operator.matmul
     _operator.itemgetter _operator.attrgetter
     _functools.reduce
-    _abc._abc_instancecheck _abc._abc_subclasscheck
+    _abc._abc_instancecheck _abc._abc_subclasscheck _abc.get_cache_token
     clew._core.run_backward clew._core.tensor clew._core.promote_types clew._core.dtype_name
     clew._core.imported_as
     clew._core.get_default_dtype clew._core.is_grad_enabled clew._core.set_grad_enabled clew._core.set_mode
