@@ -97,6 +97,13 @@ def _pulled(torch: Any, f: Function, x: Any) -> Any:
     return pull(numbers(torch, y.shape, 4))[0]
 
 
+def _linearized(torch: Any, f: Function, x: Any) -> Any:
+    along = numbers(torch, x.shape, 2)
+    if torch.__name__ == "torch":  # whose linearize crashes in tracing some functions
+        return torch.func.jvp(f, (x,), (along,))[1]
+    return torch.func.linearize(f, x)[1](along)
+
+
 def _samples(torch: Any, x: Any) -> Any:
     return torch.stack([x, x * 0.9])
 
@@ -123,7 +130,7 @@ TRANSFORMS: dict[str, Transform] = {
     "vmap(jvp)": lambda torch, f, x: torch.func.vmap(lambda v: torch.func.jvp(f, (x,), (v,))[1])(
         numbers(torch, (2, *x.shape), 5)
     ),
-    "linearize": lambda torch, f, x: torch.func.linearize(f, x)[1](numbers(torch, x.shape, 2)),
+    "linearize": _linearized,
     "functional_call": _functional_call,
     "forward_ad": lambda torch, f, x: _forward_ad(torch, f, x, numbers(torch, x.shape, 2)),
     "autograd.grad": lambda torch, f, x: _autograd(torch, f, x, False),
