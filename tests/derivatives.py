@@ -45,7 +45,20 @@ class Case:
     def may_repeat(self) -> bool:
         """Whether values may be equal: no maximum of them is asked for, no inverse of a matrix that they are."""
         words = ("distinct", "ascending", "dominant", "definite", "symmetric")
-        singular = ("det(", "corrcoef(", "pdist(", "_lu")
+        singular = (
+            "det(",
+            "corrcoef(",
+            "pdist(",
+            "_lu",
+            "lu(",
+            "qr(",
+            "svd",
+            "inv(",
+            "lstsq",
+            "eig",
+            "cholesky",
+            "solve",
+        )
         return not any(word in f"{self.name} {self.arguments}" for word in (*words, *singular))
 
     def draws(self) -> bool:
