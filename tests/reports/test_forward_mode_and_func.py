@@ -424,3 +424,30 @@ def test_jvp_of_a_module_needs_no_graph(torch):
     assert not out.requires_grad
     assert not tangent.requires_grad
     assert torch.allclose(tangent, module.weight.detach().sum().reshape(1, 1))
+
+
+IN_A_BATCH = {
+    "histc": lambda m, x: m.histc(x, 3),
+    "bincount": lambda m, x: m.bincount(x.long(), minlength=4),
+    "one_hot": lambda m, x: m.nn.functional.one_hot(x.long(), 4),
+    "quantile": lambda m, x: m.quantile(x, x / 4),
+    "nanquantile": lambda m, x: m.nanquantile(x, x / 4),
+    "xlog1py": lambda m, x: m.special.xlog1py(x, x * x),
+    "bessel_j0": lambda m, x: m.special.bessel_j0(x),
+    "modified_bessel_k1": lambda m, x: m.special.modified_bessel_k1(x),
+}
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
+@pytest.mark.parametrize("name", IN_A_BATCH)
+def test_functions_that_look_at_values_in_a_batch(torch, name):
+    """https://github.com/pytorch/pytorch/issues/99719, https://github.com/pytorch/functorch/issues/839
+
+    In `vmap` such a function (reported: `histc`) has to give what it gives for each sample.
+    """
+    x = torch.tensor([[1.0, 2.0, 3.5], [0.0, 3.0, 2.0]], dtype=torch.float64)
+    function = lambda x: IN_A_BATCH[name](torch, x)  # noqa: E731
+    expected = torch.stack([function(one) for one in x])
+    assert torch.allclose(torch.vmap(function)(x), expected)
+    twice = torch.vmap(torch.vmap(function))(x.expand(2, 2, 3))
+    assert torch.allclose(twice, expected.expand(2, *expected.shape))

@@ -203,6 +203,39 @@ def test_third_derivatives(torch, name, ways):
     assert derivative(torch, call, ways, t) == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
 
+BY_VECTORS = {  # name: (function, point, Hessian)
+    "cumprod at a zero": (lambda m, x: x.cumprod(0).sum(), [0, 3, -1], [[0, 0, 3], [0, 0, 0], [3, 0, 0]]),
+    "cumprod at zeros": (lambda m, x: x.cumprod(0).sum(), [0, 0, 2], [[0, 3, 0], [3, 0, 0], [0, 0, 0]]),
+    "prod at zeros": (lambda m, x: x.prod(), [0, 0, 2], [[0, 2, 0], [2, 0, 0], [0, 0, 0]]),
+    "i0 at 0": (lambda m, x: m.special.i0(x).sum(), [0, 0, 0], [[0.5, 0, 0], [0, 0.5, 0], [0, 0, 0.5]]),
+    "i1 at 0": (lambda m, x: m.special.i1(x).sum(), [0, 0, 0], [[0] * 3] * 3),
+    "huber at 0": (
+        lambda m, x: m.nn.functional.huber_loss(x, m.zeros_like(x), reduction="sum"),
+        [0, 0, 0.5],
+        [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+    ),
+    "normalize at 0": (lambda m, x: m.nn.functional.normalize(x, dim=0).sum(), [0, 0, 0], [[0] * 3] * 3),
+    "cosine at 0": (lambda m, x: m.cosine_similarity(x, m.ones_like(x), dim=0), [0, 0, 0], [[0] * 3] * 3),
+    "renorm at 0": (lambda m, x: m.renorm(x[None], 2, 0, 1.0).sum(), [0, 0, 0], [[0] * 3] * 3),
+}
+
+
+@pytest.mark.beyond
+@pytest.mark.parametrize("outer", ["jacrev", "jacfwd"])
+@pytest.mark.parametrize("inner", ["jacrev", "jacfwd"])
+@pytest.mark.parametrize("name", BY_VECTORS)
+def test_hessians_each_way_at_special_points(torch, name, outer, inner):
+    """https://github.com/jax-ml/jax/issues/1212, https://github.com/pytorch/functorch/issues/1097,
+    https://github.com/jax-ml/jax/issues/40627, https://github.com/deepmodeling/deepmd-kit/pull/4668
+
+    At zeros a Hessian was NaN, 0 or refused one way, and right another way or at a perturbed point.
+    """
+    function, point, expected = BY_VECTORS[name]
+    derivative_of = getattr(torch.func, outer)(getattr(torch.func, inner)(lambda x: function(torch, x)))
+    found = derivative_of(torch.tensor(point, dtype=torch.float64))
+    assert torch.allclose(found, torch.tensor(expected, dtype=torch.float64), atol=1e-12)
+
+
 def test_exact_values_of_the_reports(torch):
     """https://github.com/pytorch/pytorch/issues/196696, https://github.com/pytorch/pytorch/issues/196703
 

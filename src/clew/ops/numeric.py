@@ -8,6 +8,7 @@ from .. import _core
 from .._core import Tensor
 from .._domains import domain
 from .._out import filled
+from .._samples import any_true
 from ._options import all_lie_in, need_values
 from .rearrange import triu_indices
 
@@ -51,7 +52,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     if input.dtype.is_floating_point or input.dtype == _core.dtypes["bool"]:
         raise NotImplementedError(f"bincount: expected integers, got {input.dtype}; cast it by .long()")
     need_values("bincount", input)
-    if input.dim() != 1 or (input.numel() and bool((input < 0).any())):
+    if input.dim() != 1 or (input.numel() and any_true(input < 0)):
         raise RuntimeError("bincount: only supports 1-d non-negative integral inputs; flatten it")
     if minlength < 0:
         raise RuntimeError(f"bincount: minlength should be >= 0, got {minlength}")

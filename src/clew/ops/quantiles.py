@@ -8,6 +8,7 @@ from typing import Any
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
+from .._samples import all_true
 from ._options import axis_of
 
 __all__ = METHODS = ["nanquantile", "quantile"]
@@ -99,7 +100,7 @@ def _shares(name: str, input: Tensor, q: Any, interpolation: str) -> Tensor:
         raise RuntimeError(f"{name}: q must be a scalar or 1D tensor, got shape {list(shares.shape)}")
     if shares.dtype != input.dtype:
         raise RuntimeError(f"{name}: q tensor must be same dtype as the input tensor, got {shares.dtype}")
-    if not shares.is_meta and not ((shares >= 0) & (shares <= 1)).all():
+    if not shares.is_meta and not all_true((shares >= 0) & (shares <= 1)):
         raise RuntimeError(f"{name}: q must be in the range [0, 1] but got {q}")
     if interpolation not in _INTERPOLATIONS:
         raise RuntimeError(

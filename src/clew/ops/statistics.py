@@ -8,6 +8,7 @@ from typing import Any
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
+from .._samples import any_true
 
 __all__ = ["corrcoef", "cov"]
 METHODS = ["corrcoef", "cov"]
@@ -74,7 +75,7 @@ def _weights(count: int, fweights: Tensor | None, aweights: Tensor | None) -> Te
             raise RuntimeError(f"cov: expected {name} to have integral dtype but got {given.dtype}")
         if not whole and not given.dtype.is_floating_point:
             raise RuntimeError(f"cov: expected {name} to have floating point dtype but got {given.dtype}")
-        if not given.is_meta and (given < 0).any():
+        if not given.is_meta and any_true(given < 0):
             raise RuntimeError(f"cov: {name} cannot be negative")
     if fweights is None or aweights is None:
         return fweights if aweights is None else aweights
