@@ -81,7 +81,7 @@ struct Value : Pooled {
     bool older = false;          // from before the block: not in the account
     bool lives = false;          // its storage owns a reference to it
     std::int64_t bytes = 0;
-    std::int64_t counted = 0;   // of these, in the account now
+    std::int64_t counted = 0;  // of these, in the account now
     std::int64_t counted_without_drops = 0;
     std::uint32_t version = 0;  // of the storage, while it holds the value
     std::uint64_t born = 0;     // by the clock that numbers writes

@@ -100,8 +100,8 @@ def budget(size: int | str) -> Budget:
 
     Raises:
         ValueError: `size` is not such a text, or not positive.
-        BudgetError: in the block, as soon as it is known that the graph needs more, whatever is dropped; `least` says
-            how much. For a backward this is known before it begins.
+        BudgetError: the graph needs more, whatever is dropped: before the backward begins, or at the end of a block
+            without one. `least` says how much it takes.
         NotImplementedError: the block is inside another one, `keep_graph()` or a transform.
 
     Example:

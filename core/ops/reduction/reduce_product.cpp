@@ -26,8 +26,8 @@ Tensor product_gradient(const Tensor& g, const Tensor& given, const Tensor& resu
     const Tensor x = cast(given, g.dtype());
     if (mode(kInterpreted) && !is_meta(x)) {  // both ways: who replays these steps may have other values
         const Tensor none = all_nonzero(x), one = ones(Dims{}, x.dtype());
-        return mul(g, conj(where(none, div(result, where(none, x, one)),
-                                 products_of_the_others(where(none, one, x), axis))));
+        return mul(
+            g, conj(where(none, div(result, where(none, x, one)), products_of_the_others(where(none, one, x), axis))));
     }
     return mul(g, conj(has_zero(x) ? products_of_the_others(x, axis) : div(result, x)));
 }
