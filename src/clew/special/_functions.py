@@ -196,8 +196,6 @@ def _by_values(name: str, input: Tensor, kind: int, out: Tensor | None) -> Tenso
     """A function without a derivative, as in PyTorch."""
     if _core.asks_for_derivative(input):
         raise NotImplementedError(f"special.{name}: the derivative is not implemented; detach the argument")
-    if batch := _core.batch_of(input):
-        return _given(name, _core.make_batched(_by_values(name, _core.batch_value(input), compute, None), batch), out)
     x = _floating(name, input)
     if x.is_meta:
         return _given(name, _ops._empty_like(x, x.dtype), out)
