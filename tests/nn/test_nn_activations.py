@@ -81,3 +81,11 @@ def test_impossible_options_are_refused(torch):
         torch.nn.GLU()(torch.zeros(3))
     with pytest.raises(RuntimeError):
         torch.nn.PReLU(3)(torch.zeros(2, 4))
+
+
+def test_hardswish_in_place(agree):
+    def program(m):
+        layer, x = m.nn.Hardswish(inplace=True), m.tensor([-4.0, 1.5, 4.0])
+        return layer(x), x, layer.inplace, repr(layer)
+
+    agree(program)

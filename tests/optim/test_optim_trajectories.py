@@ -344,3 +344,14 @@ def test_adams_step_is_rounded_as_its_formula_is(dtype, beta2, t):
         root = numpy.sqrt(squares) / real(numpy.sqrt(1 - beta2**t))
         expected = real(-0.01) * real(3) / (root + real(1e-8))
     assert numpy.array_equal(weight.detach().numpy(), expected, equal_nan=True)
+
+
+def test_a_line_search_ends_where_its_bracket_has_no_width():
+    """With tolerance_change=0 nothing else ends it: the interpolation divided by the width."""
+    from clew.optim.line_search import Point, strong_wolfe
+
+    def at(t):  # a corner: no step satisfies the condition on the slope
+        slope = -1.0 if t < 1 else 1.0
+        return Point(t, abs(t - 1.0), clew.tensor([slope]), slope)
+
+    assert abs(strong_wolfe(at, at(0.0), 3.0, 1.0, 0.0, 2000).t - 1) < 1e-12

@@ -34,7 +34,7 @@ template <class Op, class Block>
 constexpr bool kGuarded = false;
 template <>
 constexpr bool kGuarded<Length, float> = true;
-CLEW_INLINE bool in_range(float squares) { return squares > 0x1p-80f && squares < 0x1p127f; }
+CLEW_INLINE bool in_range(float squares) { return (squares > 0x1p-80f) & (squares < 0x1p127f); }
 
 template <class Op>
 constexpr bool kTakesRoot = false;
@@ -119,9 +119,9 @@ void columns(Accumulator* high, double* low, const char* in, int64_t row_stride,
             for (int64_t j = 0; j < width; ++j) block[j] = step<Op>(block[j], a[j], centers[j]);
         }
         if constexpr (kGuarded<Op, Block>) {
-            float unusual = 0;
+            int32_t unusual = 0;
             CLEW_VECTORISE
-            for (int64_t j = 0; j < width; ++j) unusual += in_range(block[j]) ? 0.0f : 1.0f;
+            for (int64_t j = 0; j < width; ++j) unusual |= in_range(block[j]) ? 0 : 1;
             if (unusual != 0) {
                 fold_guarded<Op, T>(high, low, block, in + begin * row_stride, row_stride, end - begin, width);
                 continue;

@@ -63,7 +63,7 @@ def _zoom(
     low, high = (one, other) if one.loss <= other.loss else (other, one)
     slow = False
     for _ in range(limit):
-        if abs(high.t - low.t) * reach < tolerance:
+        if high.t == low.t or abs(high.t - low.t) * reach < tolerance:
             break
         left, right = min(low.t, high.t), max(low.t, high.t)
         t = _minimum(low, high, left, right)
@@ -102,5 +102,8 @@ def _minimum(a: Point, b: Point, lowest: float, highest: float) -> float:
     if not square >= 0:
         return (lowest + highest) / 2
     root = math.sqrt(square)
-    place = b.t - (b.t - a.t) * ((b.slope + root - mean) / (b.slope - a.slope + 2 * root))
+    bend = b.slope - a.slope + 2 * root
+    if bend == 0:
+        return (lowest + highest) / 2
+    place = b.t - (b.t - a.t) * ((b.slope + root - mean) / bend)
     return min(max(place, lowest), highest)

@@ -95,8 +95,13 @@ class Hardswish(Activation):
         tensor([1.1250, 4.0000])
     """
 
+    inplace: bool = False
+
     def forward(self, input: Tensor) -> Tensor:
-        return F.hardswish(input)
+        return F.hardswish(input, self.inplace)
+
+    def extra_repr(self) -> str:
+        return ""  # as in PyTorch
 
 
 class Hardshrink(Activation):
