@@ -136,7 +136,8 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     above, one = norm > maxnorm, _core.tensor(1.0, dtype=input.dtype)
     # Not by maxnorm / norm, whose derivative of huge numbers is 0.
     part: Tensor = input.contiguous() / _ops.where(above, norm + 1e-7, one)
-    return part * _ops.where(above, maxnorm * one, one)
+    factor: Tensor = _ops.where(above, maxnorm * one, one)
+    return part * factor
 
 
 renorm_ = in_place(renorm, "input=real(b, a), p=2, dim=0, maxnorm=1")
