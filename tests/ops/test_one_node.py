@@ -147,9 +147,6 @@ EDGES = {
     "gather": lambda to, x, v, i: x.gather(1, i.view(1, 2)),
     "embedding": lambda to, x, v, i: to.nn.functional.embedding(i, x),
     "nll_loss": lambda to, x, v, i: to.nn.functional.nll_loss(x[:2], i, to.ones(4)),
-    "binary cross entropy": lambda to, x, v, i: to.nn.functional.binary_cross_entropy_with_logits(
-        x, to.ones(3, 4), to.ones(4)
-    ),
     "masked_fill": lambda to, x, v, i: x.masked_fill(x > 0, to.tensor(1.0)),
     "scatter": lambda to, x, v, i: x.scatter(0, i.view(1, 2), v),
     "index_add": lambda to, x, v, i: x.index_add(0, i, v),
