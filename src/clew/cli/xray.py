@@ -150,6 +150,9 @@ def _report(
         passes = recorder.backward_passes.items()
         chosen = next((backward for place, backward in passes if at.matches(*place)), None)
     held = tuple(find_held(scopes))
+    lists = tuple(kept_graphs(held, watch.warnings, recorder.passes_through()))
+    told = {finding.place for finding in lists}
+    rest = [warning for warning in watch.rest(scopes) if warning.made_at not in told]
     return Report(
         script=options.script,
         at=at,
@@ -159,11 +162,11 @@ def _report(
         counters=counters,
         peak_bytes=memory.stats().peak - own_bytes,
         held=held,
-        growth=tuple(watch.warnings),
+        growth=(*watch.warnings, *rest),
         error=ending.error,
         failed=_failed(ending.error, recorder.running) if ending.error is not None else None,
         curve=recorder.growth,
-        notes=(*observer.findings(), *kept_graphs(held, watch.warnings, recorder.passes_through())),
+        notes=(*observer.findings(), *lists),
         tests=tuple(per_test.finished),
         replays=recorder.replays,
     )

@@ -18,6 +18,15 @@ _MOST_OBJECTS = 200_000  # of the user's, in one search
 _STEP = re.compile(r"\.\w+|:\w+|\{\.\.\.\}|\[(?:'[^']*'|\"[^\"]*\"|[^\[\]])*\]|^\w+|.+", re.DOTALL)
 
 
+def find_holder_in(
+    scopes: Sequence[Mapping[str, object]], tensors: Sequence[Any], cover_of: Callable[[Any], int]
+) -> str | None:
+    """The same as :func:`find_holder` where nothing runs any more: the variables are given."""
+    wanted = {id(tensor) for tensor in tensors}
+    found = [(path, cover_of(tensor)) for path, tensor in find_tensors(scopes, lambda value: id(value) in wanted)]
+    return _common(found) if found else None
+
+
 def find_holder(tensors: Sequence[Any], cover_of: Callable[[Any], int], frames: Sequence[FrameType]) -> str | None:
     """The path to the variable, attribute or container through which ``tensors`` cover the most.
 

@@ -6,7 +6,7 @@ import gc
 import sys
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from types import TracebackType
 from typing import Any
@@ -19,7 +19,7 @@ from ..model.records import Release
 from ..model.wording import counted
 from ..program.frames import user_frames
 from .growth import GrowthWarning
-from .holder import find_holder
+from .holder import find_holder, find_holder_in
 from .look import LEAF, Line, Look
 from .rest import graphs_without_backward
 
@@ -27,6 +27,8 @@ MOST_SURE = 18
 """So many earlier iterations a line may hold; more than any window or unrolled loop that one is likely to want."""
 MOST_WAITING = 200
 """The same for graphs that a later backward may be meant for: see Note [Held for good or waiting]."""
+MOST_IN_THE_END = MOST_WAITING - 10
+"""The same when the watch ends: a loop of `MOST_WAITING` is seen, whose last iterations are not counted."""
 
 
 class Watch(Shown):
@@ -92,7 +94,9 @@ class Watch(Shown):
         if self._is_on:
             self._end()
             if self._warn:  # who collects looks at the rest with what they know
-                self._say(self._told_of_rest())
+                told = self.rest()
+                self.warnings += told
+                self._say(told)
 
     def __enter__(self) -> Watch:
         return self.start()
@@ -113,21 +117,43 @@ class Watch(Shown):
         for warning in told:
             warnings.warn_explicit(warning, None, warning.made_at.file, warning.made_at.line)
 
-    def _told_of_rest(self) -> list[GrowthWarning]:
-        """Numbers whose graphs are kept and that no backward came to, in the end."""
+    def rest(self, scopes: Sequence[Mapping[str, object]] | None = None) -> list[GrowthWarning]:
+        """What is to be told when it has stopped, and was not: graphs that no backward came to.
+
+        These are results whose graphs are kept, and lines that hold many iterations: a graph that grows from one
+        ``autograd.grad`` to the next, as a chain of samples does, waits for no backward of its own any more.
+
+        Args:
+            scopes: variables to look for names in; those of the callers, if None.
+        """
+        frames = user_frames(sys._getframe(1)) if scopes is None else []
+
+        def holder(tensors: Sequence[Any], cover_of: Callable[[Any], int]) -> str | None:
+            return (
+                find_holder(tensors, cover_of, frames) if scopes is None else find_holder_in(scopes, tensors, cover_of)
+            )
+
         try:
-            frames = user_frames(sys._getframe(2))
-            rest = graphs_without_backward(self._iterations, self._began)
             told = [
-                GrowthWarning(place, find_holder(kept, cover_of, frames), len(kept), nodes, nbytes)
-                for place, kept, cover_of, nodes, nbytes in rest
-                if self._limits.get(place) != sys.maxsize
+                GrowthWarning(
+                    kept.place, holder(kept.tensors, kept.cover_of), kept.graphs, len(kept.nodes), kept.nbytes
+                )
+                for kept in graphs_without_backward(self._iterations, self._began)
+                if self._limits.get(kept.place) != sys.maxsize
             ]
+            self._limits |= dict.fromkeys((warning.made_at for warning in told), sys.maxsize)
+            look = Look(self._iterations, (), None)
+            told += self._tell(look, self._held_in_the_end(look), holder)
         except Exception as error:
             self.failure = repr(error)
             return []
-        self.warnings += told
         return told
+
+    def _held_in_the_end(self, look: Look) -> list[Line]:
+        lines = [line for line in look.lines.values() if line.iterations >= MOST_IN_THE_END]
+        return sorted(
+            (line for line in lines if self._limits.get(line.place) != sys.maxsize), key=lambda line: line.first
+        )
 
     def _look_now(self, roots: tuple[Node, ...], release: Release | None) -> None:
         """Called by the listener at the end of an iteration after which a look is due."""
@@ -181,7 +207,9 @@ class Watch(Shown):
             del look, ready
             gc.collect()
             look = Look(self._iterations, roots, release)
-            told = self._tell(look, self._ready(look))
+            frames = user_frames(sys._getframe(1))
+            told = self._tell(look, self._ready(look), lambda tensors, cover_of: find_holder(tensors, cover_of, frames))
+            self.warnings += told
             self._limits = limits | self._limits
             started = perf_counter()  # this was for once, and is not held against later looks
         wait = self._wait(look)
@@ -211,12 +239,12 @@ class Watch(Shown):
                 waits.append(self._schedule.wait(line.iterations, iterations, MOST_WAITING))
         return min((wait for wait in waits if wait is not None), default=None)
 
-    def _tell(self, look: Look, ready: list[Line]) -> list[GrowthWarning]:
+    def _tell(self, look: Look, ready: list[Line], holder: Callable[..., str | None]) -> list[GrowthWarning]:
         told: list[GrowthWarning] = []
         while ready:
             line = ready.pop(0)
             self._limits[line.place] = sys.maxsize
-            path = find_holder(line.tensors, look.cover_of, user_frames(sys._getframe(1)))
+            path = holder(line.tensors, look.cover_of)
             nodes, nbytes = look.size_of(line)
             told.append(GrowthWarning(line.place, path, line.iterations, nodes, nbytes))
             # The others may hold as much only because they were computed from this.
@@ -225,7 +253,6 @@ class Watch(Shown):
                 if others[other.place] < MOST_SURE // 2:
                     self._limits[other.place] = sys.maxsize
                     ready.remove(other)
-        self.warnings += told
         return told
 
 
@@ -258,8 +285,8 @@ def watch() -> Watch:
     activations, outputs kept by a hook. A :class:`GrowthWarning` then names the line that made what is held and the
     variable that holds it, once for each line, within 20 iterations; graphs that may still be waiting for a backward
     of their own (none has gone through them, nor to their parameters) are given 200. So are, when the watch ends,
-    numbers that were computed since the last backward and are kept, as in an evaluation without ``no_grad()``; if there
-    was no backward at all, 18 are enough.
+    results that no backward came to: losses, predictions or a running sum of an evaluation without ``no_grad()``, and
+    chains of ``autograd.grad`` without a ``detach()``. If there was no backward at all, 18 are enough.
 
     An iteration ends with each ``backward()`` or ``autograd.grad()`` of the program; ``autograd.grad`` with
     ``create_graph=True`` is a step within one. Windows and unrolled loops of up to 17 iterations are no reason to warn,
