@@ -91,7 +91,7 @@ def _tell_carried_over(error: InplaceError, roots: tuple[Node, ...], began: int)
         detach = f"detach it in between{_assignment(name, frames)}"
         error._advice = f"{what}: {detach}, and leave retain_graph out where it was given for this"
     else:
-        error._advice = f"{what}: run every backward before the step, or compute it again after it"
+        error._advice = f"{what}: run every backward before the optimizer's step, or compute it again after it"
 
 
 def _assignment(name: str | None, frames: list[FrameType]) -> str:
