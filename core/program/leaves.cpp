@@ -109,7 +109,7 @@ public:
             found.insert(found.end(), on_the_way.begin(), on_the_way.end());
         }
         for (const int writer : of.writers) found.push_back(writer);
-        std::erase_if(found, [&](int step) { return step > first_read; });
+        std::erase_if(found, [&](int step) { return step >= first_read; });
         return found;
     }
     // Whether the two are of one call in the user's program.

@@ -487,6 +487,21 @@ def test_a_buffer_that_is_made_from_no_input():
     assert (scale.item(), mask.tolist()) == (3, [1, 1])
 
 
+def test_statistics_that_are_reset_are_kept_from_then_on():
+    x = clew.randn(8, 2)
+    with clew.keep_graph():
+        norm = clew.nn.BatchNorm1d(2)
+        y = norm(x).sum()
+    other = clew.nn.BatchNorm1d(2)
+    norm.reset_running_stats()
+    for _ in range(3):
+        x.copy_(clew.randn(8, 2))
+        y.forward()
+        assert same(y, other(x).sum())
+        assert same(norm.running_mean, other.running_mean)
+        assert same(norm.running_var, other.running_var)
+
+
 def test_buffers_of_a_module_that_are_written():
     x = clew.randn(8, 2)
     with clew.keep_graph():
