@@ -86,6 +86,11 @@ void Tracer::call_builtin(PyObject* callee, PyObject* self, const std::string& n
         if (is_older(self)) effects.push_back({Effect::Append, nb::borrow(self), {}, nb::borrow(arguments[0])});
         return;
     }
+    if (is_deque(self) && !is_older(self)) {
+        use_all(self);
+        for (std::size_t i = 0; i < count; ++i) contents(arguments[i]);
+        return;
+    }
     if (Py_TYPE(self) == &PyDictProxy_Type) {
         if (is_older(self)) add_older(behind_proxy(self));
         return call_method(behind_proxy(self), name, arguments, count);

@@ -44,7 +44,7 @@ _TYPES = """
     super type property staticmethod classmethod collections.OrderedDict collections.defaultdict collections.deque
     itertools.accumulate itertools.chain itertools.combinations itertools.combinations_with_replacement
     itertools.count itertools.islice itertools.pairwise itertools.permutations itertools.product itertools.repeat
-    itertools.starmap itertools.takewhile itertools.zip_longest
+    itertools.starmap itertools.takewhile itertools.zip_longest itertools.groupby method
     functools.partial weakref.ReferenceType operator.itemgetter operator.attrgetter
 """
 _TENSOR = """
