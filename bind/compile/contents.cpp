@@ -178,6 +178,7 @@ void Tracer::contents(PyObject* object, bool deep) {
     if (object == nullptr || is_atom(object)) return;
     touch(object);
     if (as_tensor(object)) return;
+    if (!deep && option_tuples_.contains(object)) return;  // whoever takes an item is seen
     const bool older = is_older(object);
     const Looking looking(*this);
     if (deep && !looked_at_.insert(object).second) return;

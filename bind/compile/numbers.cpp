@@ -24,6 +24,13 @@ bool takes_number(PyObject* operation) {
                                [](const Overload& one) { return one.def->is(kTakesNumber); });
 }
 
+bool is_tuple_of_floats(PyObject* object) {
+    if (!PyTuple_CheckExact(object) || PyTuple_GET_SIZE(object) == 0) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+        if (!PyFloat_CheckExact(PyTuple_GET_ITEM(object, i))) return false;
+    return true;
+}
+
 }  // namespace
 
 nb::object Tracer::with_own_floats(PyObject* arguments, int first) {
@@ -132,16 +139,30 @@ void Tracer::take_constant() {
 bool Tracer::follow_option(PyObject* dict, PyObject* key) {
     static PyObject* const params = PyUnicode_InternFromString("params");
     PyObject* const value = PyDict_GetItemWithError(dict, key);
-    if (value == nullptr || !PyFloat_CheckExact(value) || !PyDict_GetItemWithError(dict, params)) return false;
+    if (value == nullptr || !PyDict_GetItemWithError(dict, params)) return false;
+    if (PyFloat_CheckExact(value)) return follow_option(dict, key, value, -1, 0);
+    if (!is_tuple_of_floats(value) || state.has_entry(dict, key)) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); ++i)
+        if (!follow_option(dict, key, PyTuple_GET_ITEM(value, i), static_cast<int>(i), PyTuple_GET_SIZE(value)))
+            return false;
+    add_older(value);
+    option_tuples_.insert(value);
+    return true;
+}
+
+bool Tracer::follow_option(PyObject* dict, PyObject* key, PyObject* value, int item, Py_ssize_t items) {
     const auto [found, fresh] = numbers.emplace(value, FollowedNumber{nb::borrow(value)});
     FollowedNumber& number = found->second;
     if (fresh) {
         number.dict = nb::borrow(dict);
         number.key = nb::borrow(key);
+        number.item = item;
+        number.items = items;
         return true;
     }
     if (number.used) return false;
-    if (number.is_option() && number.dict.ptr() == dict && same_value(number.key.ptr(), key)) return true;
+    if (number.is_option() && number.dict.ptr() == dict && same_value(number.key.ptr(), key) && number.item == item)
+        return true;
     use(value);  // one object in two places
     return false;
 }
@@ -159,7 +180,8 @@ void Tracer::call_optimizer_step(PyObject* const* arguments, std::size_t count) 
         field += !tensor;
         const auto found = numbers.find(arguments[i]);
         if (!tensor && found != numbers.end() && found->second.read < 0 && !found->second.used)
-            pending_.push_back({found->second.dict, found->second.key, found->second.argument, 0, mine});
+            pending_.push_back({found->second.dict, found->second.key, found->second.argument, 0, mine, nullptr,
+                                found->second.item, found->second.items});
         else
             contents(arguments[i]);
     }
@@ -171,7 +193,8 @@ void Tracer::take_options() {
     for (std::size_t i = steps_before_; i < program_.steps.size(); ++i) {
         if (!program_.steps[i].action->op->is(kOptimizerStep)) continue;
         for (const Option& one : pending_)
-            options.push_back({one.dict, one.key, one.argument, static_cast<int>(i), one.field});
+            options.push_back(
+                {one.dict, one.key, one.argument, static_cast<int>(i), one.field, nullptr, one.item, one.items});
     }
     pending_.clear();
 }

@@ -51,7 +51,9 @@ struct FollowedNumber {
     int read = -1;
     int argument = -1;                     // or of CallArguments::floats
     nanobind::object given{};              // which was this object
-    nanobind::object dict{}, key{};        // or an entry of a group of parameters
+    nanobind::object dict{}, key{};        // or an entry of a group of parameters,
+    int item = -1;                         // or an item of a tuple there,
+    Py_ssize_t items = 0;                  // of so many
     std::vector<std::size_t> constants{};  // of the program: operands that it became
     bool used = false;
     bool is_option() const { return dict.is_valid(); }
@@ -63,9 +65,12 @@ struct Option {
     int argument;  // if there is no dict
     int step;
     std::size_t field;
-    void* attributes = nullptr;   // the step's
-    std::optional<double> set{};  // in the program, by a replay,
-    std::uint64_t version = 0;    // when the dict was of this version
+    void* attributes = nullptr;  // the step's
+    int item = -1;               // of a tuple that is the entry
+    Py_ssize_t items = 0;
+    std::optional<double> set{};        // in the program, by a replay,
+    std::uint64_t version = 0;          // when the dict was of this version
+    std::optional<double> now() const;  // of the entry; none: it is no float any more
 };
 
 // `self.count += 1`, where nothing else reads the count.
@@ -174,6 +179,7 @@ private:
     void hand_on(PyObject* number);
     void take_constant();
     bool follow_option(PyObject* dict, PyObject* key);
+    bool follow_option(PyObject* dict, PyObject* key, PyObject* value, int item, Py_ssize_t items);
     void call_optimizer_step(PyObject* const* arguments, std::size_t count);
     void take_options();
 
@@ -252,7 +258,8 @@ private:
     _PyInterpreterFrame* stepping_ = nullptr;  // the frame whose last instruction called a step of an optimizer
     std::size_t steps_before_ = 0;
     std::vector<Option> pending_;
-    std::span<const Instruction> rest_;  // the instructions after the one that is looked at
+    std::unordered_set<PyObject*> option_tuples_;  // held: of floats, as betas are
+    std::span<const Instruction> rest_;            // the instructions after the one that is looked at
     PyCodeObject* code_ = nullptr;
     bool on_ = false;
     std::uint32_t instructions_ = 0;  // that were looked at

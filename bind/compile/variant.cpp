@@ -206,10 +206,19 @@ void Variant::set_floats(const CallArguments& arguments) {
     }
 }
 
+std::optional<double> Option::now() const {
+    PyObject* found = look_up(dict.ptr(), key.ptr());
+    if (found && item >= 0)
+        found = PyTuple_CheckExact(found) && items == PyTuple_GET_SIZE(found) ? PyTuple_GET_ITEM(found, item) : nullptr;
+    if (found == nullptr || !PyFloat_CheckExact(found)) return {};
+    return PyFloat_AS_DOUBLE(found);
+}
+
 // Mostly one option of one group, for each of its parameters.
 void Variant::set_options(const CallArguments& arguments) {
     if (options.empty()) return;
     const PyObject *dict = nullptr, *key = nullptr;
+    int item = -1;
     Value number;
     number.tag = Value::Float;
     for (Option& one : options) {
@@ -217,14 +226,14 @@ void Variant::set_options(const CallArguments& arguments) {
         if (version && one.set && one.version == version) continue;
         if (!one.dict.is_valid()) {
             number.real = arguments.floats[static_cast<std::size_t>(one.argument)];
-        } else if (dict != one.dict.ptr() || key != one.key.ptr()) {
-            PyObject* const now = look_up(one.dict.ptr(), one.key.ptr());
-            if (now == nullptr || !PyFloat_CheckExact(now))
-                throw ReplayFailed("read an option of the optimizer that is no float", nullptr);
-            number.real = PyFloat_AS_DOUBLE(now);
+        } else if (dict != one.dict.ptr() || key != one.key.ptr() || item != one.item) {
+            const std::optional<double> now = one.now();
+            if (!now) throw ReplayFailed("read an option of the optimizer that is no float", nullptr);
+            number.real = *now;
         }
         dict = one.dict.ptr();
         key = one.key.ptr();
+        item = one.item;
         one.version = version;
         if (one.set && same_bits(*one.set, number.real)) continue;
         program.steps[static_cast<std::size_t>(one.step)].action->op->fields[one.field].set(one.attributes, number);

@@ -7,7 +7,7 @@ from clew import nn
 from clew.nn import functional
 
 from .harness import program
-from .values import row3
+from .values import row3, w3, x3
 
 
 def training(s, optimizer_of, batches=6):
@@ -228,3 +228,73 @@ def lbfgs_with_a_closure(s):
     s.calls(3, step, row3()[0])
     optimizer.param_groups[0]["max_iter"] = 5
     s.calls(2, step, row3()[0])
+
+
+def with_adam(s, change, groups=1):
+    weights = [s.watch(w3().detach().requires_grad_()) for _ in range(groups)]
+    optimizer = clew.optim.Adam([{"params": [one]} for one in weights], lr=0.1)
+
+    def function(x):
+        optimizer.zero_grad()
+        sum((one * x).square().sum() for one in weights).backward()
+        optimizer.step()
+
+    f = s.compile(function)
+    s.calls(3, f, x3())
+    for i in range(6):
+        change(optimizer.param_groups, i)
+        s.calls(2, f, x3())
+
+
+@program
+def betas_of_adam(s):
+    def change(groups, i):
+        groups[-1]["betas"] = (0.9 - 0.01 * i, 0.999 if i % 2 else 0.99)
+
+    with_adam(s, change)
+    with_adam(s, change, groups=2)
+
+
+@program
+def betas_of_adam_that_are_no_two_floats(s):
+    kinds = [(0.5, 0.9, 0.9), (0.5, 0.9), [0.6, 0.9], (0, 0.9), (0.7,), (0.8, 0.99)]
+
+    def change(groups, i):
+        groups[0]["betas"] = kinds[i]
+
+    with_adam(s, change)
+
+
+@program
+def betas_of_adam_that_it_computes_with(s):
+    weight = s.watch(w3().detach().requires_grad_())
+    optimizer = clew.optim.Adam([weight], lr=0.1)
+
+    def function(x):
+        optimizer.zero_grad()
+        beta, other = optimizer.param_groups[0]["betas"]
+        (weight * x * beta).square().sum().backward()
+        optimizer.step()
+        return x * (2 if other > 0.99 else 3), len(optimizer.param_groups[0]["betas"])
+
+    f = s.compile(function)
+    for betas in ((0.9, 0.999), (0.8, 0.999), (0.8, 0.98), (0.7, 0.98)):
+        optimizer.param_groups[0]["betas"] = betas
+        s.calls(3, f, x3())
+
+
+@program
+def adam_in_one_cycle(s):
+    weight = s.watch(w3().detach().requires_grad_())
+    optimizer = clew.optim.AdamW([weight], lr=0.1)
+    schedule = clew.optim.lr_scheduler.OneCycleLR(optimizer, 0.2, total_steps=20)
+
+    def function(x):
+        optimizer.zero_grad()
+        (weight * x).square().sum().backward()
+        optimizer.step()
+
+    f = s.compile(function)
+    for _ in range(12):
+        s.call(f, x3())
+        schedule.step()
