@@ -93,7 +93,7 @@ SCALARS = {"nonlinear": _nonlinear, "square": _square, "linear": _linear}
 
 # ------------------------------------------------------------------------------------------------------------- layouts
 def plain(array: numpy.ndarray) -> clew.Tensor:
-    return clew.from_numpy(array.copy())
+    return clew.from_numpy(numpy.array(array))
 
 
 def transposed(array: numpy.ndarray) -> clew.Tensor:

@@ -38,6 +38,9 @@ LINES = [
     "jacfwd vjp jvp:self | torch.special.log_ndtr(x) | x=real(2, 3) | plain",
     "vmap(jvp) jacfwd | torch.dot(x, y) | x=real(3), y=real(3) | plain",
     "hessian:nonlinear linearize jvp | nn.Linear(3, 2) | x=real(2, 3) | plain",
+    "hessian:square grad:square | torch.split(x, 2, 1) | x=real(2, 3) | plain",
+    "jvp:transposed | torch.cartesian_prod(x, y) | x=real(2), y=real(3) | input expanded",
+    "jacfwd vmap(jvp) | F.embedding(i, w) | i=index(3, 2, 2), w=real(3, 2) | input expanded",
 ]
 
 
