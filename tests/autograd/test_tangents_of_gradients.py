@@ -105,6 +105,18 @@ def test_a_view_of_a_value_that_overlaps_itself() -> None:
     assert jvp(lambda x: x.t() * 1, (x,), (t,))[1].tolist() == [[1.0, 3.0], [2.0, 4.0]]
 
 
+def test_rules_that_read_parts_of_a_sample() -> None:
+    """The samples of an expanded value lie at one place; the rule of a layer reads its steps by place."""
+    layer = torch.nn.GRU(2, 2).to(F64)
+    layer.requires_grad_(False)
+    at = torch.ones(3, 1, 2, dtype=F64)
+    f = lambda v: jvp(lambda x: layer(x)[0], (at,), (v,))[1]  # noqa: E731
+    v = torch.arange(6.0, dtype=F64).reshape(3, 1, 2)
+    numpy.testing.assert_allclose(jacfwd(f)(v).numpy(), jacrev(f)(v).numpy(), rtol=1e-12, atol=1e-14)
+    columns = [f(unit).numpy() for unit in torch.eye(6, dtype=F64).reshape(6, 3, 1, 2)]  # linear in v
+    numpy.testing.assert_allclose(jacfwd(f)(v).numpy().reshape(3, 1, 2, 6), numpy.stack(columns, -1), rtol=1e-12)
+
+
 def test_as_strided_of_samples() -> None:
     f = lambda x: (x.as_strided((2, 2), (1, 2)) ** 3).sum()  # noqa: E731
     x = torch.tensor([1.0, 2.0, 3.0, 4.0], dtype=F64)

@@ -58,21 +58,33 @@ void write_part(Tangent& root, const Tensor& tensor, const Tensor& tangent) {
         root.layout->contiguous ? whole : as_strided(whole, root.layout->shape(), root.layout->strides(), laid.shift);
 }
 
-Tensor read_part(const Tangent& root, const Tensor& tensor) {
-    const auto [layout, offset] = geometry_in(tensor, root.offset, root.dtype);
+// Of `tensor`, whose memory is a part of that of something that lies so and has this tangent.
+Tensor read_part(const Tensor& tangent, const Layout& lies, std::int64_t offset_of_it, DType dtype,
+                 const Tensor& tensor) {
+    const auto [layout, offset] = geometry_in(tensor, offset_of_it, dtype);
     // What is read first under no_grad() is read again elsewhere.
-    const ModeGuard recording(kNoGrad, !grad_enabled() && !root.value.requires_grad());
-    if (root.dtype != tensor.dtype()) {
-        const LaidOut laid = lay_out(root.value, *root.layout);
-        const std::int64_t scale = is_complex(root.dtype) ? 2 : 1;
+    const ModeGuard recording(kNoGrad, !grad_enabled() && !tangent.requires_grad());
+    if (dtype != tensor.dtype()) {
+        const LaidOut laid = lay_out(tangent, lies);
+        const std::int64_t scale = is_complex(dtype) ? 2 : 1;
         return view_in(laid.memory, *layout, offset + scale * laid.shift, tensor.dtype());
     }
-    const auto [whole, part, length] = in_one_block(*root.layout, *layout, offset);
-    if (length == root.value.numel() && lie_alike(root.value.layout(), *root.layout))
-        return as_strided(root.value, part.sizes, part.strides, part.offset - whole.offset);
-    const Tensor memory = as_strided_scatter(zeros(Dims{length}, root.value.dtype()), root.value, whole.sizes,
-                                             whole.strides, whole.offset);
+    const auto [whole, part, length] = in_one_block(lies, *layout, offset);
+    if (length == tangent.numel() && lie_alike(tangent.layout(), lies))
+        return as_strided(tangent, part.sizes, part.strides, part.offset - whole.offset);
+    const Tensor memory =
+        as_strided_scatter(zeros(Dims{length}, tangent.dtype()), tangent, whole.sizes, whole.strides, whole.offset);
     return as_strided(memory, part.sizes, part.strides, part.offset);
+}
+
+Tensor read_part(const Tangent& root, const Tensor& tensor) {
+    return read_part(root.value, *root.layout, root.offset, root.dtype, tensor);
+}
+
+bool lies_inside(const Tensor& view, const Tensor& source) {
+    const Extent part = extent(view.layout()), whole = extent(source.layout());
+    const std::int64_t shift = view->offset - source->offset;
+    return view.dtype() == source.dtype() && shift + part.low >= whole.low && shift + part.high <= whole.high;
 }
 
 // What its node saved of a result had no tangent then.
@@ -165,12 +177,14 @@ void DualLevel::share(const Tensor& source, const Tensor& view, Tensor tangent) 
     put(view, std::move(made));
 }
 
-// A view that was made by naming places in memory.
+// A view that was made by naming places in memory. It is read from its source, if it looks at nothing else: where the
+// root's elements share places, the source may be some of those that lie at one.
 void DualLevel::share_part(const Tensor& source, const Tensor& view) {
-    Tangent* const found = find(source);
-    if (found == nullptr) return;
-    const Ref<Tangent> root = root_of(*found);
-    share(source, view, root->value ? read_part(*root, view) : Tensor());
+    const Tensor tangent = tangent_of(source);
+    if (!tangent) return share(source, view, {});
+    share(source, view,
+          lies_inside(view, source) ? read_part(tangent, source.layout(), source->offset, source.dtype(), view)
+                                    : read_part(*root_of(*find(source)), view));
 }
 
 namespace {
