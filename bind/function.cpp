@@ -114,6 +114,43 @@ PyObject* zero_gradient(PyObject*, PyObject* args) {
     });
 }
 
+// How many histories have been lost so far.
+PyObject* history_breaks(PyObject*, PyObject*) { return PyLong_FromUnsignedLong(HistoryBreak::last_serial()); }
+
+// (tensor, history_breaks() of before) -> whether it has no history because of no_grad, and lost it since.
+PyObject* is_lost_since(PyObject*, PyObject* args) {
+    PyObject* object;
+    unsigned long before;
+    if (!PyArg_ParseTuple(args, "Ok", &object, &before)) return nullptr;
+    return guarded([&] {
+        const TensorObject* const tensor = as_tensor(object);
+        if (tensor == nullptr) fail(ErrorKind::Type, "is_lost_since: expected a tensor");
+        const Ref<HistoryBreak>& lost = tensor->lost;
+        const bool since = lost && static_cast<std::int32_t>(lost->serial - static_cast<std::uint32_t>(before)) > 0;
+        return PyBool_FromLong(since && std::strcmp(lost->cause, "no_grad") == 0 && is_inexact(tensor->dtype) &&
+                               !Tensor(const_cast<TensorObject*>(tensor)).requires_grad());
+    });
+}
+
+// Tensors of no value, with the history of each input of the Function that needs a gradient.
+PyObject* inputs_history(PyObject*, PyObject* object) {
+    return guarded([&]() -> PyObject* {
+        Node* node = as_node(object);
+        if (node == nullptr) fail(ErrorKind::Type, "inputs_history: expected a context");
+        const Handle list = Handle::steal(checked(PyList_New(0)));
+        for (std::uint32_t i = 0; i < node->edge_count; ++i) {
+            const Edge edge = node->edge(static_cast<int>(i));
+            if (!edge) continue;
+            const Tensor stand_in =
+                saved_detail::with_history(zeros(Dims{}, edge.node->output_dtypes()[edge.index]), edge);
+            const Handle item = Handle::steal(wrap(stand_in));
+            if (PyList_Append(static_cast<PyObject*>(list.get()), static_cast<PyObject*>(item.get())) < 0)
+                throw PythonError();
+        }
+        return Py_NewRef(static_cast<PyObject*>(list.get()));
+    });
+}
+
 PyObject* new_kind(PyObject*, PyObject* name) {
     return guarded([&]() -> PyObject* {
         const char* text = PyUnicode_AsUTF8(name);
@@ -132,6 +169,9 @@ PyMethodDef functions[] = {
     {"function_saved_tensors", saved_tensors, METH_O, nullptr},
     {"function_zero_gradient", zero_gradient, METH_VARARGS, nullptr},
     {"function_kind", new_kind, METH_O, nullptr},
+    {"history_breaks", history_breaks, METH_NOARGS, nullptr},
+    {"is_lost_since", is_lost_since, METH_VARARGS, nullptr},
+    {"function_inputs_history", inputs_history, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 

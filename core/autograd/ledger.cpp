@@ -27,10 +27,14 @@ void destroy(Release* record) {
     if (code) runtime.release(code);
 }
 
+static std::uint32_t history_breaks = 0;
+
 Ref<HistoryBreak> HistoryBreak::make(const char* cause) {
-    return Ref<HistoryBreak>::steal(new (pool_take(sizeof(HistoryBreak)))
-                                        HistoryBreak{.cause = cause, .site = runtime.current_site()});
+    return Ref<HistoryBreak>::steal(new (pool_take(sizeof(HistoryBreak))) HistoryBreak{
+        .serial = ++history_breaks, .cause = cause, .site = runtime.current_site()});
 }
+
+std::uint32_t HistoryBreak::last_serial() { return history_breaks; }
 
 static constexpr const char* kConstantGradient = "constant gradient";
 

@@ -27,11 +27,13 @@ inline void release(Release* record) {
 // Why a tensor has no history although its data came from one that had: the first such place. dispatch() passes it on.
 struct HistoryBreak {
     std::uint32_t references = 1;
-    const char* cause;  // "detach", "no_grad", "cast to int64" ...: static text
+    std::uint32_t serial = 0;  // those made later have larger ones
+    const char* cause;         // "detach", "no_grad", "cast to int64" ...: static text
     Site site;
     bool may_be_data = false;  // it came from an array: perhaps nothing was lost, as nobody ever had a history
 
     static Ref<HistoryBreak> make(const char* cause);
+    static std::uint32_t last_serial();
     // Of a gradient with create_graph that depends on nothing that requires grad, as that of a linear function.
     static Ref<HistoryBreak> of_constant_gradient();
     bool is_of_constant_gradient() const;

@@ -189,6 +189,7 @@ Tensor t(const Tensor& x);
 
 // Base of operations whose result does not change with input 0: drawn, filled, in steps.
 struct ZeroGradient {
+    static constexpr bool zero_gradient = true;
     static constexpr auto rules = std::tuple{&zeros_like};
 };
 

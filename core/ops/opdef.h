@@ -220,6 +220,7 @@ OpDef& definition() {
         if constexpr (requires { Op::rules; }) {
             made->differentiable = true;
             if constexpr (rule_count<Op> != 0) made->differentiable_outputs = 1;
+            if constexpr (requires { Op::zero_gradient; }) made->zero_gradient = true;
             if constexpr (rules_read_attributes<Op>()) made->kept_bytes = made->attribute_bytes;
             made->backward = [](BackwardCall& call) {
                 backward_by_rules<Op>(call, std::make_index_sequence<rule_count<Op>>{});

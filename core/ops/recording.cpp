@@ -142,11 +142,12 @@ const OpDef& recorded_in_place(const OpDef& op, Tensors inputs) {
     const std::span<Tensor> outputs = call.outputs;
     if (op.is(kGeometryOnly)) return;
     if (needs == 0) return note_lost("", outputs, inputs, false);
-    if (!grad_enabled()) return note_lost(mode(kInferenceMode) ? "inference_mode" : "no_grad", outputs, inputs, true);
-    if (!op.differentiable) return note_lost(op.name, outputs, inputs, true);
+    // What gives no derivative loses the history in any mode.
     bool floating = false;
     for (const Tensor& output : outputs) floating = floating || (output && is_inexact(output.dtype()));
-    if (!floating) return note_lost(op.name, outputs, inputs, true);
+    if (!floating || !op.differentiable || (op.zero_gradient && !grad_enabled()))
+        return note_lost(op.name, outputs, inputs, true);
+    if (!grad_enabled()) return note_lost(mode(kInferenceMode) ? "inference_mode" : "no_grad", outputs, inputs, true);
     record(op, inputs, call.attributes, outputs, needs);
 }
 

@@ -179,6 +179,7 @@ struct OpDef : NodeKind {
     DerivativeClass derivative;
     std::uint64_t constants = 0;  // bit i: the i-th argument of tensors has no derivative
     // Bit i: output i has a derivative. Rules, one for each input, know of the first; the others are means to it.
+    bool zero_gradient = false;  // its rule gives zeros
     std::uint64_t differentiable_outputs = ~std::uint64_t{0};
     std::uint32_t attribute_bytes = 0;  // of a call; kept_bytes are those of a node
     std::vector<Field> fields;          // in the order of the schema's arguments that are no tensors

@@ -1,4 +1,11 @@
-"""The context of an `autograd.Function`. It is the node itself: `ctx` in `forward` is the result's `grad_fn`."""
+"""The context of an `autograd.Function`. It is the node itself: `ctx` in `forward` is the result's `grad_fn`.
+
+Note [Intermediates]
+`forward` runs without a graph. A value that it computes from the inputs and keeps, as an attribute of `ctx` or by
+`save_for_backward`, is a constant in `backward`, and second derivatives lack a part. Such values lost their history to
+`no_grad` while `forward` ran, and are no outputs. While a backward is recorded, they lead to the inputs by a node that
+refuses to be differentiated. Masks, signs and detached values are constants and stay so.
+"""
 
 from __future__ import annotations
 
@@ -39,6 +46,10 @@ class FunctionCtx(Node):
     non_differentiable: tuple[Tensor, ...] = ()
     saved_for_forward: tuple[Tensor | None, ...] | None = None
     materialize_grads: bool = True
+    # Note [Intermediates]: attributes, and places among what is saved; and what stands for these in a backward.
+    _intermediates: tuple[str, ...] = ()
+    _saved_intermediates: tuple[int, ...] = ()
+    _guarded: tuple[Tensor | None, ...] | None = None
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep tensors (inputs, outputs, or others) for `backward`, which finds them in `saved_tensors`.
@@ -65,6 +76,8 @@ class FunctionCtx(Node):
         """
         if self.saved_for_forward is not None:
             return self.saved_for_forward
+        if self._guarded is not None:
+            return self._guarded
         saved: tuple[Tensor | None, ...] = _core.function_saved_tensors(self)
         return saved
 
@@ -80,6 +93,48 @@ class FunctionCtx(Node):
         """Whether `backward` gets zeros for outputs that got no gradient (the default), or None."""
         self.materialize_grads = value
 
+    def _note_intermediates(self, saved: tuple[Any, ...], before: int) -> None:
+        """After `forward`; `before` is what `history_breaks` gave then."""
+        is_lost = _core.is_lost_since
+        kept = [name for name, one in self.__dict__.items() if isinstance(one, Tensor) and is_lost(one, before)]
+        places = [i for i, one in enumerate(saved) if one is not None and is_lost(one, before)]
+        if kept:
+            self._intermediates = tuple(kept)
+        if places:
+            self._saved_intermediates = tuple(places)
+
+    def _run_guarded(self, rule: Any, gradients: tuple[Tensor | None, ...]) -> Any:
+        """Run the rule with intermediates behind a node that refuses."""
+        from .function import Intermediate
+
+        inputs = _core.function_inputs_history(self)
+
+        def guard(value: Tensor, what: str) -> Tensor:
+            site = value._lost.site if value._lost else None
+            guarded: Tensor = Intermediate.apply(
+                value,
+                f"{self._function.__name__}: expected second derivatives to go through inputs and outputs of forward, "
+                f"got {what}, which forward computed{f' at {site}' if site else ''} without a graph. To do: save "
+                "inputs or outputs and compute it from them in backward, return it as another output, or mark "
+                "backward with @once_differentiable",
+                *inputs,
+            )
+            return guarded
+
+        attributes = self.__dict__
+        plain = {name: attributes[name] for name in self._intermediates if isinstance(attributes.get(name), Tensor)}
+        if self._saved_intermediates:
+            self._guarded = tuple(
+                guard(one, f"saved tensor {i}") if one is not None and i in self._saved_intermediates else one
+                for i, one in enumerate(self.saved_tensors)
+            )
+        try:
+            attributes.update({name: guard(value, f"ctx.{name}") for name, value in plain.items()})
+            return rule(self, *gradients)
+        finally:
+            attributes.update(plain)
+            self._guarded = None
+
     def _run_backward(self, gradients: tuple[Tensor | None, ...], needed: tuple[bool, ...]) -> tuple[Any, ...]:
         """Called by the engine: from gradients of the outputs to gradients of those inputs that are tensors."""
         if self.materialize_grads and any(gradient is None for gradient in gradients):
@@ -87,7 +142,12 @@ class FunctionCtx(Node):
                 _core.function_zero_gradient(self, i) if gradient is None else gradient
                 for i, gradient in enumerate(gradients)
             )
-        results: tuple[Any, ...] = self._function._rule()(self, *gradients)
+        rule = self._function._rule()
+        results: tuple[Any, ...]
+        if (self._intermediates or self._saved_intermediates) and _core.is_grad_enabled() and not _core.dual_levels():
+            results = self._run_guarded(rule, gradients)
+        else:
+            results = rule(self, *gradients)
         if not isinstance(results, tuple):
             results = (results,)
         expected = len(self.needs_input_grad)

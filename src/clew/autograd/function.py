@@ -186,6 +186,7 @@ class Function:
 
 def _run(cls: type[Function], ctx: FunctionCtx, args: Any, inputs: list[Tensor], needs_grad: bool) -> Any:
     recording = _set_grad_enabled(False)
+    before = _core.history_breaks()
     try:
         if cls.setup_context is Function.setup_context:
             result = cls.forward(ctx, *args)
@@ -194,7 +195,7 @@ def _run(cls: type[Function], ctx: FunctionCtx, args: Any, inputs: list[Tensor],
             cls.setup_context(ctx, args, result)
     finally:
         _set_grad_enabled(recording)
-    return _record(ctx, tuple(inputs), result, recording and needs_grad)
+    return _record(ctx, tuple(inputs), result, recording and needs_grad, before)
 
 
 def _make_context_class(cls: type[Function]) -> type[FunctionCtx]:
@@ -215,7 +216,7 @@ def _positional(cls: type[Function], args: Any, kwargs: Any, separate: bool) -> 
     return bound.args[len(context) :]
 
 
-def _record(ctx: FunctionCtx, inputs: tuple[Tensor, ...], result: Any, records: bool) -> Any:
+def _record(ctx: FunctionCtx, inputs: tuple[Tensor, ...], result: Any, records: bool, before: int) -> Any:
     several = isinstance(result, tuple)
     outputs = tuple(result) if several else (result,)
     # The node's slots hold them from now on, so the context lets go.
@@ -231,9 +232,24 @@ def _record(ctx: FunctionCtx, inputs: tuple[Tensor, ...], result: Any, records: 
         check_types("save_for_backward can only save", saved)
         check_types("mark_non_differentiable can only accept", constant)
         raise
+    if records:
+        ctx._note_intermediates(saved, before)
     if not several:
         return result if made[0] is None else made[0]
     return tuple([old if new is None else new for new, old in zip(made, outputs, strict=True)])
+
+
+class Intermediate(Function):
+    """A value that `forward` computed, in a backward that is recorded: nobody knows its derivative."""
+
+    @staticmethod
+    def forward(ctx: Any, value: Tensor, said: str, *inputs: Tensor) -> Tensor:
+        ctx.said = said
+        return value.view_as(value)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        raise RuntimeError(ctx.said)
 
 
 class _Once(Function):
