@@ -1,9 +1,8 @@
-"""6.5: what the rule of a gradient reads to choose between ways is a witness, and no more than that."""
+"""6.5: the rules of products go different ways where there are zeros; a replay takes the way of its own values."""
 
 import pytest
 
 import clew
-from clew.autograd.errors import ReplayError
 
 pytestmark = pytest.mark.beyond
 
@@ -20,23 +19,19 @@ def test_a_gradient_of_products_runs_again_on_other_values(name, oracle):
     w = clew.tensor([1.0, 2.0, 3.0], requires_grad=True)
     with clew.keep_graph() as program:
         function(w).backward()
-    for values in ([1.0, 2.0, 4.0], [5.0, -2.0, 0.5]):
+    for values in ([1.0, 2.0, 4.0], [5.0, -2.0, 0.5], [0.0, 2.0, 3.0], [0.0, 0.0, 3.0]):
         w.data, w.grad = clew.tensor(values), None
         program.run()
         same = oracle.tensor(values, requires_grad=True)
         function(same).backward()
         assert w.grad.tolist() == pytest.approx(same.grad.tolist())
-    w.data, w.grad = clew.tensor([0.0, 2.0, 3.0]), None
-    with pytest.raises(ReplayError, match="no_zeros: 1 then, 0 now"):
-        program.run()
-    assert w.grad is None
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_each_way_is_a_variant(name):
+def test_both_ways_are_one_variant(name):
     function = FUNCTIONS[name]
     compiled = clew.compile(lambda w: clew.autograd.grad(function(w), w)[0])
     for values in ([1.0, 2.0, 3.0], [0.0, 2.0, 3.0], [4.0, 2.0, 3.0], [1.0, 0.0, 5.0]):
         w = clew.tensor(values, requires_grad=True)
         assert compiled(w).tolist() == clew.autograd.grad(function(w), w)[0].tolist()
-    assert (compiled.hits, compiled.misses) == (2, 2)
+    assert (compiled.hits, compiled.misses) == (3, 1)

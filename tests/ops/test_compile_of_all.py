@@ -24,10 +24,10 @@ OVERLOADS = [
 ]
 # What the size of a result is found by NumPy, or what else can't be tracked.
 EAGER = {
-    "is_set_to": "reads _storage_id",
+    "is_set_to": "calls clew.is_set_to",
     "histogram": "calls Tensor.numpy",
-    "unique": "calls Tensor.numpy",
-    "unique_consecutive": "calls Tensor.numpy",
+    "unique": "calls clew.ops.finding.unique",
+    "unique_consecutive": "calls clew.ops.finding.unique_consecutive",
 }
 
 

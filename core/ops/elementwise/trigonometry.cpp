@@ -1,4 +1,5 @@
 // Angles: trigonometric functions and their inverses.
+#include "core/autograd/mode.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
@@ -98,13 +99,18 @@ struct Atan {
         std::tuple{[](Tensor&& g, In<0> x) { return div(std::move(g), conj(add(mul(x, x), 1))); }};
 };
 
-// g * x / (x * x + y * y), whose squares are in double: those of floats leave their range. At the origin, which has no
-// angle, it is 0 by convention; its own derivative is NaN there, because the quotient that `where` leaves out is not
-// made harmless.
-Tensor over_square_radius(const Tensor& g, const Tensor& given_x, const Tensor& given_y) {
-    const Tensor x = cast(given_x, DType::Float64), y = cast(given_y, DType::Float64);
-    const Tensor radius = add(mul(x, x), mul(y, y));
-    return where(compare(kEq, radius, 0), zero(), mul(g, div(x, radius)));
+// The larger of |x| and |y|, as a number to divide by.
+Tensor scale_of(const Tensor& x, const Tensor& y) {
+    const ModeGuard guard(kNoGrad | kInBackward, true);
+    return maximum(abs(x), abs(y));
+}
+
+// g * x / (x * x + y * y), of x and y over the larger one, whose squares do not leave their range. The quotient is the
+// same for any such scale, so that need not be differentiated. At the origin, which has no angle, it is 0 by
+// convention; its own derivative is NaN there, because the quotient that `where` leaves out is not made harmless.
+Tensor over_square_radius(const Tensor& g, const Tensor& x, const Tensor& y) {
+    const Tensor scale = scale_of(x, y), a = div(x, scale), b = div(y, scale);
+    return where(compare(kEq, scale, 0), zero(), div(mul(g, div(a, add(mul(a, a), mul(b, b)))), scale));
 }
 
 struct Atan2 {

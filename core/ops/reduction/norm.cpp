@@ -126,7 +126,8 @@ struct NormBackward {
         const Tensor scale =
             in_parts ? div(number(order - 1, DType::Float64), whole) : mul(pow(whole, 1 - order), order - 1);
         const Tensor product = mul(rest, weighted(scale, g));
-        const Tensor unread = logical_and(compare(kEq, g, 0.0), logical_not(is_finite(product)));
+        const Tensor is_asked = mul(g, sum(abs(v), axes, true));
+        const Tensor unread = logical_and(compare(kEq, is_asked, 0.0), logical_not(is_finite(product)));
         return masked_fill(product, unread, 0.0);
     }
     static constexpr auto rules = std::tuple{

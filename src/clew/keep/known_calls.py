@@ -29,12 +29,13 @@ _READS = """
     clew._core.get_mode clew._core.is_interpreted clew._core.active_batches clew._core.is_traced
     clew._core.function_call clew._core.function_record
     clew._core.function_kind clew._core.function_saved_tensors clew._core.function_zero_gradient
+    clew._core.function_inputs_history clew._core.history_breaks clew._core.is_lost_since
     clew._core.default_tensor clew._core.infer clew._core.python_step clew._core.timing clew._core.backward_serial
     clew._core.open_dual_level clew._core.close_dual_level clew._core.dual_levels clew._core.suspend_dual_level
     clew._core.make_dual clew._core.primal_of clew._core.tangent_of clew._core.give_tangent clew._core.write_tangent
     clew._core.carry_tangents
     clew._core.begin_batch clew._core.end_batch clew._core.make_batched clew._core.batch_value
-    clew._core.randomness_of
+    clew._core.randomness_of clew._core.carry_alike
     clew._core.asks_for_derivative
     clew._core.batch_of clew._core.increment_version clew._core.broadcast_shapes clew._core._makes_meta
     clew._core.choose_stream clew._core._set_makes_meta clew._core.default_stream clew.ops.einsum.make_plan

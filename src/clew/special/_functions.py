@@ -186,7 +186,11 @@ _BESSEL: list[Any] = [
 ]
 
 
-@operation("_special_bessel(Tensor self, *, int kind)", domain="self=constant(positive(a, b)), kind=2")
+@operation(
+    "_special_bessel(Tensor self, *, int kind)",
+    infer=lambda self, kind: self.new_empty(self.shape),
+    domain="self=constant(positive(a, b)), kind=2",
+)
 def _bessel_of_kind(self: Any, kind: int) -> Any:
     """A Bessel function, by its place in the list."""
     return numpy.asarray(_BESSEL[kind](self)).astype(self.dtype, copy=False)

@@ -106,7 +106,7 @@ def mse_loss(
     reduction = legacy_reduction(size_average, reduce, reduction)
     shaped, target = _same_shape(input, target)
     if weight is not None:
-        return _weighted_mean(clew.mse_loss(shaped, target, 0), input, weight, reduction)
+        return _weighted_mean((shaped - target) ** 2, input, weight, reduction)
     return clew.mse_loss(shaped, target, reduction_code(reduction))
 
 
@@ -132,7 +132,7 @@ def l1_loss(
     reduction = legacy_reduction(size_average, reduce, reduction)
     shaped, target = _same_shape(input, target)
     if weight is not None:
-        return _weighted_mean(clew.l1_loss(shaped, target, 0), input, weight, reduction)
+        return _weighted_mean((shaped - target).abs(), input, weight, reduction)
     return clew.l1_loss(shaped, target, reduction_code(reduction))
 
 
