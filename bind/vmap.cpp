@@ -39,7 +39,8 @@ const char* name_of(Batching::Randomness randomness) {
 
 nb::object given(const Tensor& tensor) { return nb::steal(wrap(tensor)); }
 
-// Whether the graph of the roots, or that of their tangents, has a node that `is` true of, where it is not behind the leaves' own.
+// Whether the graph of the roots, or that of their tangents, has a node that `is` true of, where it is not behind the
+// leaves' own.
 template <class Is>
 bool has_node(nb::handle roots, nb::handle leaves, const Is& is) {
     std::unordered_set<const Node*> seen;
@@ -66,7 +67,8 @@ bool has_node(nb::handle roots, nb::handle leaves, const Is& is) {
 // Whether the graph of the roots ends in leaves besides these. Nobody asks for the gradient of a leaf that is gone, as
 // those of a transform that has ended.
 bool leads_elsewhere(const nb::list& roots, const nb::list& leaves) {
-    return has_node(roots, leaves, [](Node* node) { return node->has(Node::kAccumulate) && node->outputs()[0].tensor; });
+    return has_node(roots, leaves,
+                    [](Node* node) { return node->has(Node::kAccumulate) && node->outputs()[0].tensor; });
 }
 
 }  // namespace
