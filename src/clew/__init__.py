@@ -18,6 +18,9 @@ import os as _os
 from importlib import import_module as _import_module
 from typing import Any as _Any
 
+from . import _main_interpreter as _main_interpreter  # before the core is loaded
+
+# isort: split
 from . import _core
 from . import _tensor as _tensor  # gives Tensor its methods
 from . import _tensor_conversions as _tensor_conversions  # more of them
