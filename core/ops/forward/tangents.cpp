@@ -70,7 +70,7 @@ Tensor read_part(const Tensor& tangent, const Layout& lies, std::int64_t offset_
         return view_in(laid.memory, *layout, offset + scale * laid.shift, tensor.dtype());
     }
     const auto [whole, part, length] = in_one_block(lies, *layout, offset);
-    if (length == tangent.numel() && lie_alike(tangent.layout(), lies))
+    if (is_dense(lies) && length == tangent.numel() && lie_alike(tangent.layout(), lies))
         return as_strided(tangent, part.sizes, part.strides, part.offset - whole.offset);
     const Tensor memory =
         as_strided_scatter(zeros(Dims{length}, tangent.dtype()), tangent, whole.sizes, whole.strides, whole.offset);
