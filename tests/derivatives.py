@@ -48,6 +48,7 @@ class Case:
         singular = (
             "det(",
             "corrcoef(",
+            "std_mean(",
             "pdist(",
             "_lu",
             "lu(",
