@@ -67,6 +67,7 @@ def choose(x: Any) -> Any:
         lambda: torch.func.jacfwd(torch.vmap(choose))(torch.ones(2, 3)),
         lambda: torch.vmap(torch.func.jacfwd(choose))(torch.ones(2, 3)),
         lambda: torch.func.jacfwd(lambda x: choose(x + torch.rand(())), randomness="different")(torch.ones(3)),
+        lambda: torch.func.jacfwd(lambda x: choose(x.clone().normal_()), randomness="different")(torch.ones(3)),
         lambda: torch.func.jacrev(lambda x: torch.vmap(choose)(x))(torch.ones(2, 3)),
     ],
 )

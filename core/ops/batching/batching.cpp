@@ -128,7 +128,10 @@ bool Batching::takes_whole(const OpCall& call) const {
 
 void Batching::handle(OpCall& call) {
     const batching::Call seen(call, *this);
-    if (call.op.draws) return batching::draw(seen);
+    if (call.op.draws) {
+        batching::draw(seen);
+        return note_alike(call, false);
+    }
     if (!seen.any()) return dispatch(call);
     switch (call.form) {
         case Form::Read:
