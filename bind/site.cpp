@@ -107,24 +107,41 @@ Site users_site() {
     return current_site();
 }
 
+namespace {
+
+// The function of a frame as users write it, without modules that are not public. Empty where it has no such name.
+std::string written_name(_PyInterpreterFrame* frame) {
+    PyObject* const module = PyDict_GetItemString(frame->f_globals, "__name__");
+    const char* const text = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : nullptr;
+    const char* const name = PyUnicode_AsUTF8(code_of(frame)->co_qualname);
+    if (text == nullptr || name == nullptr) return PyErr_Clear(), std::string();
+    std::string result = text;
+    for (std::size_t at; (at = result.find("._")) != std::string::npos;)
+        result.erase(at, result.find('.', at + 1) - at);
+    std::string function = name;
+    function.erase(std::min(function.find(".<locals>"), function.size()));
+    return result + "." + function;
+}
+
+bool is_public(const std::string& name) {
+    for (std::size_t at = name.find("._"); at != std::string::npos; at = name.find("._", at + 1))
+        if (name.compare(at, 3, ".__") != 0) return false;
+    return true;
+}
+
+}  // namespace
+
 std::string public_callee() {
-    _PyInterpreterFrame* called = nullptr;
+    // The outermost function that the user called; a wrapper, which has a private name, is passed over for what it wraps.
+    std::string outermost, found;
     for (auto* frame = innermost(); frame; frame = frame->previous) {
         if (!runs_python(frame)) continue;
         PyCodeObject* const code = code_of(frame);
         if (code == nullptr || !(names.ours(code->co_filename) || is_of_library(code->co_filename))) break;
-        called = frame;
+        outermost = written_name(frame);
+        if (is_public(outermost)) found = outermost;
     }
-    if (called == nullptr) return {};
-    PyObject* const module = PyDict_GetItemString(called->f_globals, "__name__");
-    const char* const text = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : nullptr;
-    const char* const name = PyUnicode_AsUTF8(code_of(called)->co_qualname);
-    if (text == nullptr || name == nullptr) return PyErr_Clear(), std::string();
-    std::string result = text;
-    for (std::size_t at; (at = result.find("._")) != std::string::npos;)
-        result.erase(at, result.find('.', at + 1) - at);  // modules that are not public
-    const std::string function = name;
-    return result + "." + function.substr(0, function.find(".<locals>"));
+    return found.empty() ? outermost : found;
 }
 
 #else
