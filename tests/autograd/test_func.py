@@ -217,3 +217,29 @@ def test_a_batch_of_gradients():
         return first
 
     check(function, real(3), real(4, 3))
+
+
+@pytest.mark.parametrize(
+    ("samples", "axis", "size", "stride"),
+    [
+        (lambda: clew.arange(6.0).reshape(2, 3), 1, (2,), (3,)),  # interleaved, of own elements
+        (lambda: clew.arange(6.0).reshape(2, 3), 0, (2, 2), (1, 1)),
+        (lambda: clew.arange(6.0).unfold(0, 3, 1), 0, (3,), (1,)),  # samples that share elements
+        (lambda: clew.arange(12.0).reshape(3, 4)[:, :2], 0, (4,), (1,)),  # elements that no sample has
+        (lambda: clew.ones(3).expand(2, 3), 0, (2, 2), (1, 1)),
+    ],
+)
+def test_vmap_of_as_strided_is_what_each_sample_gives(samples, axis, size, stride):
+    x = samples()
+    wanted = clew.stack([sample.as_strided(size, stride, sample.storage_offset()) for sample in x.unbind(axis)])
+    assert clew.equal(clew.vmap(lambda sample: sample.as_strided(size, stride), in_dims=axis)(x), wanted)
+
+
+@pytest.mark.parametrize(
+    ("axis", "size", "stride", "offset"),
+    [(1, (2,), (1,), None), (0, (4,), (1,), None), (1, (1,), (1,), 1)],
+)
+def test_vmap_refuses_strides_that_reach_other_samples(axis, size, stride, offset):
+    x = clew.arange(6.0).reshape(2, 3)
+    with pytest.raises(RuntimeError, match="own elements.*of other samples"):
+        clew.vmap(lambda sample: sample.as_strided(size, stride, offset), in_dims=axis)(x)

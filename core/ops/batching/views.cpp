@@ -1,5 +1,6 @@
 // Views that name sizes or all axes, and axes that are changed in place.
 #include <algorithm>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/ops/batching/rules.h"
@@ -75,9 +76,56 @@ bool squeezed(const Call& call) {
     return true;
 }
 
+// Offsets of the elements of a geometry, sorted.
+std::vector<std::int64_t> offsets_of(const Dims& sizes, const Dims& strides) {
+    std::vector<std::int64_t> found{0};
+    for (int axis = 0; axis < sizes.size(); ++axis) {
+        std::vector<std::int64_t> next;
+        next.reserve(found.size() * static_cast<std::size_t>(sizes[axis]));
+        for (const std::int64_t from : found)
+            for (std::int64_t i = 0; i < sizes[axis]; ++i) next.push_back(from + i * strides[axis]);
+        found = std::move(next);
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+}
+
+// Fails where a sample's part has elements of other samples that are not its own: the samples lie interleaved, or one
+// after the other with the part reaching over the end.
+void need_own_elements(const Tensor& values, const Dims& size, const Dims& stride, std::int64_t offset) {
+    const std::int64_t samples = values.sizes()[0], step = values.stride(0);
+    if (samples < 2 || step == 0) return;
+    Dims own_sizes(values.sizes()), own_strides(values.strides());
+    own_sizes.erase(0);
+    own_strides.erase(0);
+    const auto last_of = [](const Dims& sizes, const Dims& steps) {
+        std::int64_t last = 0;
+        for (int axis = 0; axis < sizes.size(); ++axis) last += (sizes[axis] - 1) * steps[axis];
+        return last;
+    };
+    const bool has_none = std::ranges::find(size, 0) != size.end();
+    if (values.numel() == 0 || has_none) return;
+    const std::int64_t last = last_of(own_sizes, own_strides);
+    if (step > last && offset >= 0 && offset + last_of(size, stride) <= last) return;
+    const std::vector<std::int64_t> own = offsets_of(own_sizes, own_strides);
+    const auto is_own = [&](std::int64_t place) { return std::binary_search(own.begin(), own.end(), place); };
+    for (const std::int64_t from : offsets_of(size, stride)) {
+        const std::int64_t place = offset + from;
+        if (is_own(place)) continue;
+        for (std::int64_t other = 1 - samples; other < samples; ++other)
+            if (other != 0 && is_own(place - other * step))
+                fail(ErrorKind::Runtime,
+                     "as_strided: under vmap, expected a part of each sample's own elements, got one that has elements "
+                     "of other samples (strides %s of samples that lie %lld elements apart); give vmap the samples "
+                     "along the first axis of a contiguous tensor, or index instead",
+                     shape_text(stride).c_str(), static_cast<long long>(step));
+    }
+}
+
 bool strided(const Call& call) {
     AttributeCopy attributes(call.op(), call.call.attributes);
     Dims size = attributes.get("size").dims, stride = attributes.get("stride").dims;
+    need_own_elements(call.values[0], size, stride, attributes.get("offset").integer);
     size.insert(0, call.by.size);
     stride.insert(0, call.values[0].stride(0));
     attributes.set("size", size);
