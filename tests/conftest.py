@@ -8,6 +8,7 @@ import gc
 import importlib
 import importlib.util
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -26,6 +27,9 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "browser: opens a page in chromium; skipped where there is none")
     config.addinivalue_line("markers", "records_calls: needs a Python whose calls are recorded; skipped on others")
     config.addinivalue_line("markers", "may_leak: the test leaves tensors behind on purpose")
+    config.addinivalue_line(
+        "markers", "unsanitized(reason, cases=None): left out under the sanitizers, where `cases` matches its name"
+    )
     # What a shell started in the background ignores interrupts, and so would the programs that tests start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if ON_ORACLE:
@@ -33,7 +37,16 @@ def pytest_configure(config):
         config.addinivalue_line("filterwarnings", "ignore:Full backward hook is firing:UserWarning")
 
 
-def pytest_collection_modifyitems(items):
+def is_left_out_under_sanitizers(item):
+    return any(re.search(mark.kwargs.get("cases", ""), item.name) for mark in item.iter_markers("unsanitized"))
+
+
+def pytest_collection_modifyitems(config, items):
+    if os.environ.get("CLEW_SANITIZED") and not os.environ.get("CLEW_CI_FULL"):
+        left = [item for item in items if is_left_out_under_sanitizers(item)]
+        config.hook.pytest_deselected(items=left)
+        gone = set(left)
+        items[:] = [item for item in items if item not in gone]
     left_out = {"beyond": "beyond PyTorch"} if ON_ORACLE else {}
     if not (ON_ORACLE or importlib.import_module("clew._core").records_calls):
         left_out["records_calls"] = "calls are not recorded on this Python"

@@ -34,6 +34,7 @@ export LD_PRELOAD="$(g++ -print-file-name=libasan.so):$(g++ -print-file-name=lib
 export ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=0:abort_on_error=0:halt_on_error=1:detect_stack_use_after_return=0
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 export PYTHONMALLOC=malloc
+export CLEW_SANITIZED=1  # tests marked `unsanitized` are left out
 export PYTHONPATH="$PWD/$package"
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE
 "$python" -P -c "

@@ -5,6 +5,8 @@ import re
 import numpy
 import pytest
 
+pytestmark = pytest.mark.unsanitized("it is Python alone")
+
 nan, inf = float("nan"), float("inf")
 
 PAIRS = {

@@ -44,6 +44,7 @@ WAYS: dict[str, Callable[[Any, Any, Any], Any]] = {
 }
 
 
+@pytest.mark.unsanitized("comparisons with PyTorch are made without sanitizers")
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("way", WAYS)
 def test_as_pytorch(function: str, way: str) -> None:

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.beyond
+pytestmark = [pytest.mark.beyond, pytest.mark.unsanitized("it starts one process after the other")]
 
 
 @pytest.fixture

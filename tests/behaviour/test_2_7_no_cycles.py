@@ -141,6 +141,7 @@ def test_2_7_the_programs_run(torch, program):
     program(torch)
 
 
+@pytest.mark.unsanitized("programs that run long")
 @pytest.mark.beyond
 def test_2_7_the_leaking_programs_stay_flat(torch, monkeypatch):
     """150 rounds on 1.2 MB each, as the table has it; the third is the user's own cycle (see the next file)."""

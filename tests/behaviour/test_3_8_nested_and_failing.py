@@ -224,6 +224,7 @@ assert x.grad.tolist() == [1.0]
 """
 
 
+@pytest.mark.unsanitized("it starts one process after the other")
 @pytest.mark.beyond
 def test_3_8_ctrl_c_stops_a_long_backward(torch, tmp_path, script_environment):
     script = tmp_path / "script.py"

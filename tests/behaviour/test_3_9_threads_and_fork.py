@@ -214,12 +214,14 @@ print("trained")
 """
 
 
+@pytest.mark.unsanitized("it starts one process after the other")
 @pytest.mark.beyond
 @pytest.mark.parametrize("before", ["train()", "pass", "parent = train()"])
 def test_3_9_after_fork_the_child_trains(run_script, before):
     assert run_script(FORK.format(before=before)).stdout == "trained\n"
 
 
+@pytest.mark.unsanitized("it starts one process after the other")
 @pytest.mark.beyond
 def test_3_9_the_childs_numbers_are_the_parents(run_script):
     source = FORK.format(before="parent = train()").replace("losses == train()", "losses == parent")

@@ -8,6 +8,8 @@ import warnings
 
 import pytest
 
+pytestmark = pytest.mark.unsanitized("hundreds of uses of one view")
+
 BASES = {
     "leaf": lambda torch: [torch.arange(12.0).reshape(3, 4).clone().requires_grad_()] * 2,
     "result": lambda torch: (lambda a: (a, a * 2))(torch.arange(12.0).reshape(3, 4).clone().requires_grad_()),

@@ -170,6 +170,7 @@ def test_two_thousand_mutated_files(path):
     assert sum(outcomes.values()) == 2000
 
 
+@pytest.mark.unsanitized("it starts one process after the other")
 def test_random_programs_do_the_same_from_their_files(tmp_path):
     counts = Counter()
     for place in range(60):

@@ -13,7 +13,10 @@ from target_support import WARNINGS, CompiledProgram, assert_near, clang, expect
 
 import clew
 
-pytestmark = pytest.mark.skipif(subprocess.run(["which", "gcc"], capture_output=True).returncode != 0, reason="no gcc")
+pytestmark = [
+    pytest.mark.skipif(subprocess.run(["which", "gcc"], capture_output=True).returncode != 0, reason="no gcc"),
+    pytest.mark.unsanitized("programs for other machines are text"),
+]
 
 OPTIMIZERS = {
     "SGD": lambda parameters: clew.optim.SGD(parameters, lr=0.1),

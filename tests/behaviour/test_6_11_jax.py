@@ -12,6 +12,8 @@ from test_6_11_registry import recorded as recorded_sample
 
 import clew
 
+pytestmark = pytest.mark.unsanitized("programs for other machines are text")
+
 jax = pytest.importorskip("jax")
 
 

@@ -8,6 +8,8 @@ from target_support import assert_near, expected, kept_training, mlp, recorded
 
 import clew
 
+pytestmark = pytest.mark.unsanitized("programs for other machines are text")
+
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
 

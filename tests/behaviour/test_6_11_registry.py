@@ -17,6 +17,8 @@ from clew.keep.targets import arrays
 from clew.keep.targets.functions import FUNCTIONS
 from clew.keep.targets.lower import lower
 
+pytestmark = pytest.mark.unsanitized("programs for other machines are text")
+
 SAMPLED = [one for one in (*sampling.overloads(), *sampling.compositions()) if one.domain and not one.unsampled]
 
 

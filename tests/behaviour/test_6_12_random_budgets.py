@@ -127,6 +127,7 @@ def run_within(program, limit):
     return *tried[0], limit
 
 
+@pytest.mark.unsanitized("two parts of the random programs are enough", cases=r"\[[2-7]\]")
 @pytest.mark.parametrize("part", range(4))
 def test_random_programs_under_a_budget(part):
     recomputed = 0

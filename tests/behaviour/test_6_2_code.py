@@ -18,6 +18,7 @@ import pytest
 import clew
 
 pytestmark = [
+    pytest.mark.unsanitized("it calls a compiler"),
     pytest.mark.records_calls,
     pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler"),
 ]

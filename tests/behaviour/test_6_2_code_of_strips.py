@@ -15,6 +15,7 @@ from test_6_2_strips import gelu, of_a_chain, run, statements, values
 import clew
 
 pytestmark = [
+    pytest.mark.unsanitized("it calls a compiler"),
     pytest.mark.records_calls,
     pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler"),
 ]

@@ -11,7 +11,11 @@ from test_6_2_registry import SAMPLED, said, step, tensors
 
 import clew
 
-pytestmark = [pytest.mark.beyond, pytest.mark.filterwarnings("ignore")]
+pytestmark = [
+    pytest.mark.unsanitized("kernels run on the same values in other tests"),
+    pytest.mark.beyond,
+    pytest.mark.filterwarnings("ignore"),
+]
 
 # What they give hangs on values: how many numbers, a number or a truth of Python's.
 BY_VALUES = {

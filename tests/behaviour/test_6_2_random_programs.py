@@ -17,6 +17,7 @@ def one_thread(oracle):
     """PyTorch's, which helps to draw programs."""
 
 
+@pytest.mark.unsanitized("two parts of the random programs are enough", cases=r"\[[2-7]\]")
 @pytest.mark.parametrize("part", range(8))
 def test_kept_programs_are_as_eager(part):
     replayed = forwards = kept = 0

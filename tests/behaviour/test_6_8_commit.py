@@ -173,6 +173,7 @@ def test_a_write_of_no_elements_through_data_leaves_what_was_saved():
     assert x.grad.tolist() == [0.0, 1.0, 1.0]
 
 
+@pytest.mark.unsanitized("a depth that takes minutes here")
 def test_deep_chains_of_programs_die_one_by_one():
     """Each block reads what the one before made: no recursion when the last result goes."""
     assert sys.getrecursionlimit() < 20_000

@@ -8,6 +8,8 @@ import numpy
 import pytest
 from behaviour_support import assert_equal, values
 
+pytestmark = pytest.mark.unsanitized("numbers drawn are numbers")
+
 SEEDS = [0, 1, 42, 2**31 + 7, 2**63 - 1, -3]
 SIZES = [(), (1,), (3,), (15,), (16,), (17,), (32,), (3, 5), (8, 16), (7, 11, 3), (1000,), (100_003,)]
 

@@ -250,7 +250,14 @@ def _called(f: Function, x: Any) -> tuple[numpy.ndarray | None, str]:
         return None, f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
 
 
-REFUSED = (*derivatives.REFUSED, "Nested forward mode", "does not require grad", "vmap over", "random operation", "other samples")
+REFUSED = (
+    *derivatives.REFUSED,
+    "Nested forward mode",
+    "does not require grad",
+    "vmap over",
+    "random operation",
+    "other samples",
+)
 
 
 def difference(composition: Composition) -> str:

@@ -279,6 +279,7 @@ def test_convolutions_refuse():
 
 
 # Where next to no tap meets a pixel, no memory is filled with what lies between.
+@pytest.mark.unsanitized("buffers of gigabytes")
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(
     ("name", "shape", "weight", "options"),

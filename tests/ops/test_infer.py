@@ -59,6 +59,7 @@ def unknown(overload):
     return False
 
 
+@pytest.mark.unsanitized("of paddings the plane has the space's code", cases=r"pad3d")
 @every(NATIVE)
 def test_it_says_what_forward_gives(overload):
     if unknown(overload):
@@ -172,6 +173,7 @@ def meta_results(overload, sample):
     return prepared, None
 
 
+@pytest.mark.unsanitized("no kernel runs")
 @every(SAMPLED)
 def test_meta_gives_what_forward_gives(overload):
     for sample in sampling.samples(overload):
@@ -207,6 +209,7 @@ def check_gradients(real, wanted, prepared, found):
         assert ours is None or (ours.is_meta and (ours.shape, ours.dtype) == (other.shape, other.dtype))
 
 
+@pytest.mark.unsanitized("comparisons with PyTorch are made without sanitizers")
 @every([one for one in SAMPLED if one.is_public])
 def test_meta_gives_what_pytorchs_meta_gives(overload, oracle):
     """Where PyTorch's call is the same: it gives tensors of the same geometry from tensors with values."""

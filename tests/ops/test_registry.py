@@ -86,6 +86,7 @@ def missing_derivatives_say_so():
             raise
 
 
+@pytest.mark.unsanitized("of paddings the plane has the space's code", cases=r"pad3d")
 @every(OVERLOADS)
 def test_it_has_a_domain(overload):
     assert overload.domain, (
@@ -96,6 +97,7 @@ def test_it_has_a_domain(overload):
         assert not overload.is_public, "what programs can call can be called here"
 
 
+@pytest.mark.unsanitized("of paddings the plane has the space's code", cases=r"pad3d")
 @every(SAMPLED)
 def test_it_runs(overload):
     """Its results are tensors as many as the registry says, with history just if it can give them one."""
@@ -107,6 +109,7 @@ def test_it_runs(overload):
             assert not any(result.requires_grad for result in results)
 
 
+@pytest.mark.unsanitized("of paddings the plane has the space's code", cases=r"pad3d")
 @every(SAMPLED)
 def test_derivatives_of_first_and_second_order(overload):
     """Against differences of values. A derivative that is not there must say so."""
@@ -153,6 +156,7 @@ def gradients(prepared, weights, create_graph=False):
         return clew.autograd.grad(results, prepared.leaves, weights, allow_unused=True, create_graph=create_graph)
 
 
+@pytest.mark.unsanitized("rules run in the tests that are left")
 @every([overload for overload in SAMPLED if overload.differentiable])
 def test_rules_are_linear_in_the_gradient(overload):
     """At g, 2 g, h and g + h: what forward mode and batching will be derived from."""
@@ -194,6 +198,7 @@ def derivatives_by_the_gradient(prepared, of):
     return found
 
 
+@pytest.mark.unsanitized("rules run in the tests that are left")
 @every([overload for overload in SAMPLED if overload.differentiable])
 def test_rules_have_one_derivative_by_the_gradient(overload):
     """What is linear has the same at 0, where a mask or a logarithm has none, as elsewhere."""
@@ -207,6 +212,7 @@ def test_rules_have_one_derivative_by_the_gradient(overload):
                 numpy.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.unsanitized("rules run in the tests that are left")
 @every([overload for overload in SAMPLED if overload.differentiable])
 def test_a_rule_gives_the_same_with_a_graph(overload):
     """Rules that run a kernel of their own are made of operations under create_graph."""
@@ -372,6 +378,7 @@ def expected_of(request):
 ROUNDED = {"hardsigmoid", "digamma", "polygamma"}
 
 
+@pytest.mark.unsanitized("comparisons with PyTorch are made without sanitizers")
 @pytest.mark.filterwarnings("ignore::UserWarning")  # PyTorch's, of what is deprecated
 @every([overload for overload in SAMPLED if overload.is_public])
 def test_values_and_gradients_are_pytorchs(overload, expected_of):
@@ -408,6 +415,7 @@ def different_on_purpose(aspect):
 NAMED = [one for one in SAMPLED if one.is_public and not isinstance(one, sampling.Composition)]
 
 
+@pytest.mark.unsanitized("comparisons with PyTorch are made without sanitizers")
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @every(NAMED)
 def test_nodes_and_edges_are_pytorchs(overload, oracle):

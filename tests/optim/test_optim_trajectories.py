@@ -253,6 +253,7 @@ def test_the_learning_rate_may_be_a_tensor(agree):
     agree(lambda m: train(m, lambda m, model: m.optim.SGD(model.parameters(), lr=m.tensor(0.1))))
 
 
+@pytest.mark.unsanitized("hundreds of steps")
 @pytest.mark.parametrize("search", [None, "strong_wolfe"])
 def test_lbfgs(search, agree):
     def program(m):
@@ -275,6 +276,7 @@ def test_lbfgs(search, agree):
     agree(program, relative=1e-4, absolute=1e-5)
 
 
+@pytest.mark.unsanitized("hundreds of steps")
 def test_lbfgs_finds_the_minimum_of_rosenbrocks_function(torch):
     point = torch.nn.Parameter(torch.tensor([-1.2, 1.0], dtype=torch.float64))
     optimizer = torch.optim.LBFGS([point], max_iter=200, tolerance_change=1e-15, line_search_fn="strong_wolfe")

@@ -46,6 +46,7 @@ def test_the_text_is_pytorchs(agree):
     agree(program)
 
 
+@pytest.mark.unsanitized("comparisons with PyTorch are made without sanitizers")
 def test_options_and_defaults_are_pytorchs(agree):
     def program(m):
         weights = [parameter(m)]
