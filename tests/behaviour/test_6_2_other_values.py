@@ -152,3 +152,19 @@ def test_second_derivatives(name):
             continue
         for sample in sampling.samples(overload, seed=0, dtype="float32"):
             check(sample, [with_one_zero, with_zeros, with_ties], twice)
+
+
+def test_the_mean_of_all_batches_goes_on():
+    batches = [clew.randn(8, 3) for _ in range(4)]
+    layer, eager = clew.nn.BatchNorm1d(3, momentum=None), clew.nn.BatchNorm1d(3, momentum=None)
+    x = batches[0].clone()
+    with clew.keep_graph() as program:
+        layer(x)
+    for batch in batches[1:]:
+        x.copy_(batch)
+        program.run()
+    for batch in batches:
+        eager(batch)
+    for kept, value in zip(layer.buffers(), eager.buffers(), strict=True):
+        assert clew.equal(kept, value)
+    assert clew.allclose(layer.running_mean, clew.cat(batches).mean(0), atol=1e-6)

@@ -74,26 +74,31 @@ class _NormBase(ScaleAndShift):
 class _BatchNorm(_NormBase):
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
-        momentum = 0.0 if self.momentum is None else self.momentum
         if self.training and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
-            if self.momentum is None:  # the mean of all batches so far
-                momentum = 1.0 / float(self.num_batches_tracked)
+            if self.momentum is None:
+                return self._with_mean_of_all_batches(input, self.num_batches_tracked)
         by_batch = self.training or (self.running_mean is None and self.running_var is None)
-        return self._normalized(input, by_batch, momentum)
-
-    def _normalized(self, input: Tensor, by_batch: bool, momentum: float) -> Tensor:
         keep = not self.training or self.track_running_stats
-        return F.batch_norm(
-            input,
-            self.running_mean if keep else None,
-            self.running_var if keep else None,
-            self.weight,
-            self.bias,
-            by_batch,
-            momentum,
-            self.eps,
-        )
+        running = (self.running_mean, self.running_var) if keep else (None, None)
+        return self._normalized(input, *running, by_batch, 0.0 if self.momentum is None else self.momentum)
+
+    def _with_mean_of_all_batches(self, input: Tensor, count: Tensor) -> Tensor:
+        # The weight of this batch stays a tensor: a number would be read from it, and a recorded step be of one batch.
+        running = self.running_mean, self.running_var
+        of_batch = [None if value is None else clew.empty_like(value) for value in running]
+        result = self._normalized(input, of_batch[0], of_batch[1], True, 1.0)
+        with clew.no_grad():
+            weight = 1.0 / count.to(clew.float64)
+            for value, new in zip(running, of_batch, strict=True):
+                if value is not None and new is not None:
+                    value.copy_(weight * new + (1 - weight) * value)
+        return result
+
+    def _normalized(
+        self, input: Tensor, mean: Tensor | None, variance: Tensor | None, by_batch: bool, momentum: float
+    ) -> Tensor:
+        return F.batch_norm(input, mean, variance, self.weight, self.bias, by_batch, momentum, self.eps)
 
 
 class BatchNorm1d(_BatchNorm):

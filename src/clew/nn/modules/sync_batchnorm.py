@@ -61,11 +61,13 @@ class SyncBatchNorm(_BatchNorm):
         if input.size(1) == 0:
             raise ValueError("SyncBatchNorm number of input channels should be non-zero")
 
-    def _normalized(self, input: Tensor, by_batch: bool, momentum: float) -> Tensor:
+    def _normalized(
+        self, input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, by_batch: bool, momentum: float
+    ) -> Tensor:
         from ... import distributed as dist
 
         if not (by_batch and self.training and dist.is_initialized()) or dist.get_world_size(self.process_group) < 2:
-            return super()._normalized(input, by_batch, momentum)
+            return super()._normalized(input, running_mean, running_var, by_batch, momentum)
         x = input if input.dtype == clew.float64 else input.float()
         mean, variance, count = _statistics(x, self.process_group)
         if count <= 1:
@@ -73,10 +75,10 @@ class SyncBatchNorm(_BatchNorm):
                 f"Expected more than 1 value per channel when training, got {count:g} in all ranks with input size "
                 f"{tuple(input.shape)}"
             )
-        if self.track_running_stats and self.running_mean is not None and self.running_var is not None:
+        if running_mean is not None and running_var is not None:
             with clew.no_grad():
-                _move(self.running_mean, mean, momentum)
-                _move(self.running_var, variance * (count / (count - 1)), momentum)
+                _move(running_mean, mean, momentum)
+                _move(running_var, variance * (count / (count - 1)), momentum)
         sizes = (1, -1) + (1,) * (x.dim() - 2)
         scale = (variance + self.eps).rsqrt()
         scale = scale if self.weight is None else scale * self.weight.to(x.dtype)
