@@ -17,6 +17,7 @@ from types import CodeType, ModuleType, TracebackType
 
 from .._as_torch import as_torch
 from ..graph.program.frames import is_ours
+from .causes import cause_of
 from .output import flush
 
 
@@ -149,8 +150,11 @@ def _compile(source: bytes, path: str, shown: str) -> CodeType:
         raise NotAScript(f"{shown}: expected a Python script, got {error}") from None
 
 
-def run(script: Script, arguments: list[str]) -> Ending:
-    """Run it as ``__main__``. A traceback goes to stderr, with the user's frames only; Ctrl-C is left to the caller."""
+def run(script: Script, arguments: list[str], command: str = "run") -> Ending:
+    """Run it as ``__main__`` under ``clew command``. Ctrl-C is left to the caller.
+
+    A traceback goes to stderr, with the user's frames only, and below it what it does not make plain.
+    """
     module = ModuleType("__main__")
     if not script.file.startswith("<"):
         module.__file__ = script.file
@@ -170,6 +174,8 @@ def run(script: Script, arguments: list[str]) -> Ending:
         error.__traceback__ = _of_the_user(error.__traceback__)
         if not isinstance(error, KeyboardInterrupt):
             print_traceback(error)
+            if cause := cause_of(error, command):
+                print(f"clew {command}: {cause}", file=sys.stderr)
         return Ending(1, error, module)
     return Ending(0, None, module)
 

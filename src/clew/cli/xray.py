@@ -114,7 +114,7 @@ def main(options: argparse.Namespace) -> int:
     if options.step:
         stepper.start()
     try:
-        ending = script.run(loaded, arguments)
+        ending = script.run(loaded, arguments, "xray")
     finally:
         stepper.stop()
         recorder.stop()
