@@ -14,15 +14,67 @@ namespace nb = nanobind;
 namespace clew::bind {
 namespace {
 
+// A dtype that tensors can have, or one of PyTorch's others: a name that stands in tables and annotations.
+enum class Sign : std::uint8_t { Unsigned, Signed, Undefined };
+struct NameOnly {
+    const char* name;
+    std::uint8_t size;
+    Category category;
+    Sign sign;
+};
+constexpr NameOnly kNamesOnly[] = {
+    {"uint16", 2, Category::Integer, Sign::Unsigned},
+    {"uint32", 4, Category::Integer, Sign::Unsigned},
+    {"uint64", 8, Category::Integer, Sign::Unsigned},
+    {"complex32", 4, Category::Complex, Sign::Signed},
+    {"float8_e4m3fn", 1, Category::Floating, Sign::Signed},
+    {"float8_e4m3fnuz", 1, Category::Floating, Sign::Signed},
+    {"float8_e5m2", 1, Category::Floating, Sign::Signed},
+    {"float8_e5m2fnuz", 1, Category::Floating, Sign::Signed},
+    {"float8_e8m0fnu", 1, Category::Floating, Sign::Unsigned},
+    {"float4_e2m1fn_x2", 1, Category::Floating, Sign::Signed},
+    {"qint8", 1, Category::Integer, Sign::Undefined},
+    {"quint8", 1, Category::Integer, Sign::Undefined},
+    {"qint32", 4, Category::Integer, Sign::Undefined},
+    {"quint4x2", 1, Category::Integer, Sign::Undefined},
+    {"quint2x4", 1, Category::Integer, Sign::Undefined},
+    {"bits1x8", 1, Category::Integer, Sign::Undefined},
+    {"bits2x4", 1, Category::Integer, Sign::Undefined},
+    {"bits4x2", 1, Category::Integer, Sign::Undefined},
+    {"bits8", 1, Category::Integer, Sign::Undefined},
+    {"bits16", 2, Category::Integer, Sign::Undefined},
+    {"uint1", 1, Category::Integer, Sign::Unsigned},
+    {"uint2", 1, Category::Integer, Sign::Unsigned},
+    {"uint3", 1, Category::Integer, Sign::Unsigned},
+    {"uint4", 1, Category::Integer, Sign::Unsigned},
+    {"uint5", 1, Category::Integer, Sign::Unsigned},
+    {"uint6", 1, Category::Integer, Sign::Unsigned},
+    {"uint7", 1, Category::Integer, Sign::Unsigned},
+    {"int1", 1, Category::Integer, Sign::Signed},
+    {"int2", 1, Category::Integer, Sign::Signed},
+    {"int3", 1, Category::Integer, Sign::Signed},
+    {"int4", 1, Category::Integer, Sign::Signed},
+    {"int5", 1, Category::Integer, Sign::Signed},
+    {"int6", 1, Category::Integer, Sign::Signed},
+    {"int7", 1, Category::Integer, Sign::Signed},
+};
+
 struct DTypeObject {
     PyObject_HEAD DType value;
+    const NameOnly* name_only;  // or null; then `value` counts
 };
 
 PyTypeObject dtype_type = blank_type();
 PyObject* natives[kDTypes];
 
 DType self_of(PyObject* object) { return reinterpret_cast<DTypeObject*>(object)->value; }
-const char* name_of(PyObject* object) { return dtype_name(self_of(object)); }
+const NameOnly* name_only(PyObject* object) { return reinterpret_cast<DTypeObject*>(object)->name_only; }
+const char* name_of(PyObject* object) {
+    return name_only(object) ? name_only(object)->name : dtype_name(self_of(object));
+}
+Category category_of(PyObject* object) {
+    return name_only(object) ? name_only(object)->category : category(self_of(object));
+}
 
 // The class of tensors that a module has, and a global of the program. Invalid if there is none.
 nb::object tensor_of_module(PyObject* module) {
@@ -50,17 +102,30 @@ PyObject* dtype_reduce(PyObject* object, PyObject*) {
     PyObject* getter = module ? PyObject_GetAttrString(module, "_dtype_by_name") : nullptr;
     return getter ? Py_BuildValue("N(s)", getter, name_of(object)) : nullptr;
 }
-PyObject* get_floating(PyObject* object, void*) { return PyBool_FromLong(is_floating(self_of(object))); }
-PyObject* get_complex(PyObject* object, void*) { return PyBool_FromLong(is_complex(self_of(object))); }
+PyObject* get_floating(PyObject* object, void*) { return PyBool_FromLong(category_of(object) == Category::Floating); }
+PyObject* get_complex(PyObject* object, void*) { return PyBool_FromLong(category_of(object) == Category::Complex); }
 PyObject* get_signed(PyObject* object, void*) {
+    if (const NameOnly* const other = name_only(object)) {
+        if (other->sign != Sign::Undefined) return PyBool_FromLong(other->sign == Sign::Signed);
+        return PyErr_Format(PyExc_RuntimeError, "is_signed: not defined for %s", other->name);
+    }
     return PyBool_FromLong(self_of(object) != DType::UInt8 && self_of(object) != DType::Bool);
 }
-PyObject* get_size(PyObject* object, void*) { return PyLong_FromLong(static_cast<long>(item_size(self_of(object)))); }
+PyObject* get_size(PyObject* object, void*) {
+    const NameOnly* const other = name_only(object);
+    return PyLong_FromSize_t(other ? other->size : item_size(self_of(object)));
+}
 PyObject* to_real(PyObject* object, PyObject*) {
+    if (name_only(object))
+        return category_of(object) == Category::Complex ? dtype_object(DType::Float16) : Py_NewRef(object);
     const DType dtype = self_of(object);
     return dtype_object(is_complex(dtype) ? real_dtype(dtype) : dtype);
 }
-PyObject* to_complex(PyObject* object, PyObject*) { return dtype_object(complex_dtype(self_of(object))); }
+PyObject* to_complex(PyObject* object, PyObject*) {
+    if (name_only(object) == nullptr) return dtype_object(complex_dtype(self_of(object)));
+    if (category_of(object) == Category::Complex) return Py_NewRef(object);
+    return PyErr_Format(PyExc_RuntimeError, "to_complex: no complex dtype has parts of %s", name_of(object));
+}
 
 PyGetSetDef attributes[] = {
     {"is_floating_point", get_floating, nullptr, "floating, complex excluded", nullptr},
@@ -84,12 +149,15 @@ constexpr std::pair<DType, const char*> kAliases[] = {
 };
 
 PyObject* by_name(PyObject* module, PyObject* name) {
-    PyObject* dtypes = PyObject_GetAttrString(module, "dtypes");
-    if (dtypes == nullptr) return nullptr;
-    PyObject* found = PyDict_GetItemWithError(dtypes, name);
-    Py_DECREF(dtypes);
-    if (found == nullptr && !PyErr_Occurred()) PyErr_SetObject(PyExc_KeyError, name);
-    return Py_XNewRef(found);
+    for (const char* const table : {"dtypes", "dtype_names"}) {
+        PyObject* dtypes = PyObject_GetAttrString(module, table);
+        if (dtypes == nullptr) return nullptr;
+        PyObject* found = PyDict_GetItemWithError(dtypes, name);
+        Py_DECREF(dtypes);
+        if (found != nullptr || PyErr_Occurred()) return Py_XNewRef(found);
+    }
+    PyErr_SetObject(PyExc_KeyError, name);
+    return nullptr;
 }
 PyObject* get_name(PyObject*, PyObject* dtype) {
     if (Py_TYPE(dtype) == &dtype_type) return PyUnicode_FromString(name_of(dtype));
@@ -105,7 +173,14 @@ PyMethodDef functions[] = {{"imported_as", get_imported_as, METH_NOARGS, nullptr
 PyObject* dtype_object(DType dtype) { return Py_NewRef(natives[static_cast<int>(dtype)]); }
 
 std::optional<DType> dtype_from(PyObject* object) {
-    if (Py_TYPE(object) == &dtype_type) return self_of(object);
+    if (Py_TYPE(object) == &dtype_type) {
+        if (name_only(object))
+            fail(ErrorKind::NotImplemented,
+                 "%s.%s: expected a dtype that tensors can have, got a name only; use bool, uint8, int8, int16, int32, "
+                 "int64, float16, bfloat16, float32, float64, complex64 or complex128",
+                 imported_as(), name_of(object));
+        return self_of(object);
+    }
     if (object == reinterpret_cast<PyObject*>(&PyFloat_Type)) return DType::Float64;
     if (object == reinterpret_cast<PyObject*>(&PyLong_Type)) return DType::Int64;
     if (object == reinterpret_cast<PyObject*>(&PyBool_Type)) return DType::Bool;
@@ -130,16 +205,23 @@ void init_dtypes(PyObject* module) {
     dtype_type.tp_doc = "The type of a tensor's elements.";
     checked(PyType_Ready(&dtype_type));
     PyObject* all = checked(PyDict_New());
-    for (int i = 0; i < kDTypes; ++i) {
+    const auto add = [&](const char* name, DType value, const NameOnly* other) {
         auto* made = PyObject_New(DTypeObject, &dtype_type);
         checked(reinterpret_cast<PyObject*>(made));
-        made->value = static_cast<DType>(i);
-        natives[i] = reinterpret_cast<PyObject*>(made);
-        checked(PyDict_SetItemString(all, kDTypeInfo[i].name, natives[i]));
-    }
+        made->value = value;
+        made->name_only = other;
+        checked(PyDict_SetItemString(all, name, reinterpret_cast<PyObject*>(made)));
+        return reinterpret_cast<PyObject*>(made);
+    };
+    for (int i = 0; i < kDTypes; ++i) natives[i] = add(kDTypeInfo[i].name, static_cast<DType>(i), nullptr);
     for (const auto& [dtype, alias] : kAliases)
         checked(PyDict_SetItemString(all, alias, natives[static_cast<int>(dtype)]));
     checked(PyModule_AddObjectRef(module, "dtypes", all));
+    all = checked(PyDict_New());
+    for (const NameOnly& other : kNamesOnly) Py_DECREF(add(other.name, DType{}, &other));
+    checked(PyDict_SetItemString(all, "chalf", PyDict_GetItemString(all, "complex32")));
+    checked(PyDict_SetItemString(all, "bit", PyDict_GetItemString(all, "uint1")));
+    checked(PyModule_AddObjectRef(module, "dtype_names", all));
     checked(PyModule_AddObjectRef(module, "dtype", reinterpret_cast<PyObject*>(&dtype_type)));
     checked(PyModule_AddFunctions(module, functions));
 }

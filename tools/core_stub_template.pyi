@@ -368,6 +368,7 @@ class Tensor:
     # METHODS WRITTEN IN PYTHON
 
 dtypes: dict[str, dtype]
+dtype_names: dict[str, dtype]
 functions: dict[str, Operation]
 ops: SimpleNamespace
 

@@ -83,6 +83,7 @@ _core.set_package_folder(_os.path.dirname(_os.path.abspath(__file__)) + _os.sep)
 # Who never seeds draws other numbers each time.
 _core.default_stream().seed(int.from_bytes(_os.urandom(8), "little") >> 11)
 globals().update(_core.dtypes)
+globals().update(_core.dtype_names)
 globals().update(_CONSTRUCTORS)
 globals().update(_STORAGES)
 globals().update(_core.functions)

@@ -9,6 +9,7 @@ from ._core import Tensor, dtype
 from ._domains import domain
 
 _DTYPES: dict[str, dtype] = _core.dtypes
+_NAMES: dict[str, dtype] = _core.dtype_names  # of which there are no tensors
 _BOOL, _FLOAT32, _FLOAT64 = _DTYPES["bool"], _DTYPES["float32"], _DTYPES["float64"]
 
 _BFLOAT16 = _DTYPES["bfloat16"]
@@ -29,8 +30,14 @@ _FLOATS: dict[dtype, tuple[float, float, float, float]] = {
     _DTYPES["bfloat16"]: (1e-2, 2.0**-7, 2.0**-126, (2 - 2.0**-7) * 2.0**127),
     _FLOAT32: (1e-6, 2.0**-23, 2.0**-126, (2 - 2.0**-23) * 2.0**127),
     _FLOAT64: (1e-15, 2.0**-52, 2.0**-1022, (2 - 2.0**-52) * 2.0**1023),
+    _NAMES["float8_e4m3fn"]: (1.0, 2.0**-3, 2.0**-6, 448.0),
+    _NAMES["float8_e4m3fnuz"]: (1.0, 2.0**-3, 2.0**-7, 240.0),
+    _NAMES["float8_e5m2"]: (1.0, 2.0**-2, 2.0**-14, 57344.0),
+    _NAMES["float8_e5m2fnuz"]: (1.0, 2.0**-3, 2.0**-15, 57344.0),
+    _NAMES["float8_e8m0fnu"]: (1.0, 1.0, 2.0**-127, 2.0**127),
 }
 _INTEGERS = [_DTYPES[name] for name in ("uint8", "int8", "int16", "int32", "int64")]
+_INTEGERS += [_NAMES[name] for name in ("uint16", "uint32", "uint64")]
 
 
 class finfo:
@@ -50,7 +57,8 @@ class finfo:
         if kind not in _FLOATS:
             raise TypeError(f"torch.finfo() requires a floating point input type, got {kind}. Use torch.iinfo instead")
         self.resolution, self.eps, self.smallest_normal, self.max = _FLOATS[kind]
-        self.min, self.tiny, self.bits = -self.max, self.smallest_normal, 8 * kind.itemsize
+        self.min = -self.max if kind.is_signed else self.smallest_normal
+        self.tiny, self.bits = self.smallest_normal, 8 * kind.itemsize
         self.dtype = _core.dtype_name(kind)
 
     def __eq__(self, other: object) -> bool:

@@ -21,7 +21,6 @@ _SUBSTITUTES = [
     (r"(Tensor\.)?(stft|istft)", "fft.rfft (fft.irfft) of frames that unfold makes"),
     (r".*complex.*|.*chalf", "complex64 and complex128"),
     (r".*sparse.*|.*(coalesce|_values|_indices|crow_|col_ind|ccol_|row_ind|sspmm|smm).*", "dense tensors"),
-    (r"(float|uint|int|bits)\d.*", "the dtypes of 8 to 64 bits: float16, bfloat16, float32, int8, uint8, int16, int32"),
     (r"(Tensor\.)?(align_|rename|refine_names|names|has_names|unflatten_names).*", "dimensions by their numbers"),
     (r"func\..*", "func (grad, vjp, jvp, jacrev, jacfwd, hessian) and vmap"),
     (r"compile|compiler\..*|_dynamo.*|_inductor.*", "clew.compile(f), and its f.why() and f.check()"),
