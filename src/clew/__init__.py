@@ -117,6 +117,7 @@ _MODULES = {
     "onnx",
     "optim",
     "overrides",
+    "profiler",
     "random",
     "serialization",
     "special",

@@ -26,7 +26,7 @@ from .handles import register_node_hook, register_node_prehook
 from .variable import Variable
 
 if TYPE_CHECKING:
-    from . import forward_ad, functional
+    from . import forward_ad, functional, profiler
 
 __all__ = [
     "Function",
@@ -46,7 +46,9 @@ __all__ = [
     "is_anomaly_enabled",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "kineto_available",
     "no_grad",
+    "profiler",
     "set_detect_anomaly",
     "set_grad_enabled",
 ]
@@ -266,10 +268,20 @@ def _is_checkpoint_valid() -> bool:
     return bool(_core.backward_accumulates())
 
 
+def kineto_available() -> bool:
+    """Whether `torch.profiler.profile` works: True, by clew's own means.
+
+    Example:
+        >>> torch.autograd.kineto_available()
+        True
+    """
+    return True
+
+
 _missing = missing_from(__name__)
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("forward_ad", "functional"):
+    if name in ("forward_ad", "functional", "profiler", "profiler_util"):
         return import_module(f"{__name__}.{name}")
     return _missing(name)

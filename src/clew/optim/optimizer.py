@@ -268,6 +268,9 @@ def _watched(step: Callable[..., _R], optimizer: Any, args: Any, kwargs: Any) ->
     watching = watchers[:]
     watchers.clear()
     before = optimizer._count_state()
+    for watcher in watching:
+        if hasattr(watcher, "before_step"):
+            watcher.before_step(optimizer)
     try:
         return step(*args, **kwargs)
     finally:
