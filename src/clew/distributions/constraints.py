@@ -134,6 +134,9 @@ class dependent_property(property, _Dependent):
         return dependent_property(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
 
 
+_DependentProperty = dependent_property
+
+
 def depending(fn: Callable[[Any], Any], *, is_discrete: bool = False, event_dim: int = 0) -> Any:
     """A set that an object's attributes give; `dependent_property` with what most of the package needs."""
     return dependent_property(fn, is_discrete=is_discrete, event_dim=event_dim)
@@ -175,6 +178,7 @@ def _bounded(name: str, is_discrete: bool = False, **bounds: Callable[[Any, Any]
 
 _IntegerInterval = _bounded("_IntegerInterval", True, lower_bound=operator.ge, upper_bound=operator.le)
 _IntegerGreaterThan = _bounded("_IntegerGreaterThan", True, lower_bound=operator.ge)
+_IntegerLessThan = _bounded("_IntegerLessThan", True, upper_bound=operator.le)
 _GreaterThan = _bounded("_GreaterThan", lower_bound=operator.gt)
 _GreaterThanEq = _bounded("_GreaterThanEq", lower_bound=operator.ge)
 _LessThan = _bounded("_LessThan", upper_bound=operator.lt)
@@ -265,7 +269,7 @@ class _PositiveDefinite(_Symmetric):
 
 
 dependent = _Dependent()
-independent = _Independent
+independent = _IndependentConstraint = _Independent
 boolean = _Boolean()
 one_hot = _OneHot()
 nonnegative_integer = _IntegerGreaterThan(0)

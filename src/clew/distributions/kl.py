@@ -18,6 +18,8 @@ __all__ = ["kl_divergence", "register_kl"]
 Formula = Callable[[Any, Any], Tensor]
 _REGISTRY: dict[tuple[type, type], Formula] = {}
 _FOUND: dict[tuple[type, type], Formula | None] = {}
+# PyTorch's names of them, which libraries read and write.
+_KL_REGISTRY, _KL_MEMOIZE = _REGISTRY, _FOUND
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:

@@ -10,6 +10,7 @@ from clew import Size, Tensor
 
 from . import constraints
 from .distribution import Distribution
+from .utils import _standard_normal as _standard_normal
 from .utils import lazy_property, standard_normal
 
 __all__ = ["LowRankMultivariateNormal", "MultivariateNormal"]
@@ -46,6 +47,22 @@ def factor_of_inverse(precision: Tensor) -> Tensor:
     """The lower Cholesky factor of a matrix's inverse: the reversed inverse of the reversed matrix's factor."""
     reverse = clew.linalg.cholesky(precision.flip((-2, -1))).flip((-2, -1)).mT
     return solve_lower(reverse, clew.eye(precision.shape[-1], dtype=precision.dtype))
+
+
+# PyTorch's names of these, which libraries import. "Capacitance" is I + W^T D^-1 W, of a covariance W W^T + D.
+_batch_mv, _batch_mahalanobis, _precision_to_scale_tril = apply_matrix, squared_length, factor_of_inverse
+
+
+def _batch_capacitance_tril(W: Tensor, D: Tensor) -> Tensor:
+    return clew.linalg.cholesky(W.mT @ (W / D.unsqueeze(-1)) + clew.eye(W.shape[-1], dtype=W.dtype))
+
+
+def _batch_lowrank_logdet(W: Tensor, D: Tensor, capacitance_tril: Tensor) -> Tensor:
+    return 2 * half_log_det(capacitance_tril) + D.log().sum(-1)
+
+
+def _batch_lowrank_mahalanobis(W: Tensor, D: Tensor, x: Tensor, capacitance_tril: Tensor) -> Tensor:
+    return (x.pow(2) / D).sum(-1) - squared_length(capacitance_tril, apply_matrix((W / D.unsqueeze(-1)).mT, x))
 
 
 def one_matrix(name: str, error: type[Exception], **given: Tensor | None) -> tuple[str, Tensor]:

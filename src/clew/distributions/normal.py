@@ -13,6 +13,7 @@ from .distribution import Distribution
 from .exp_family import ExponentialFamily
 from .transformed_distribution import TransformedDistribution
 from .transforms import AbsTransform, AffineTransform, ExpTransform, StickBreakingTransform
+from .utils import _standard_normal as _standard_normal
 from .utils import broadcast_all, euler_constant, full_of, standard_normal, uniform
 
 __all__ = [

@@ -10,6 +10,8 @@ Example:
 
 from __future__ import annotations
 
+from clew import Tensor
+
 from ._elementwise_transforms import (
     AbsTransform,
     AffineTransform,
@@ -20,8 +22,10 @@ from ._elementwise_transforms import (
     SoftplusTransform,
     TanhTransform,
 )
+from ._elementwise_transforms import inside_unit_interval as _inside_unit_interval
 from ._part_transforms import CatTransform, ReshapeTransform, StackTransform
 from ._transform import ComposeTransform, IndependentTransform, Transform, identity_transform
+from ._transform import _InverseTransform as _InverseTransform
 from ._vector_transforms import (
     CorrCholeskyTransform,
     LowerCholeskyTransform,
@@ -52,3 +56,7 @@ __all__ = [
     "Transform",
     "identity_transform",
 ]
+
+
+def _clipped_sigmoid(x: Tensor) -> Tensor:
+    return _inside_unit_interval(x.sigmoid())

@@ -96,6 +96,13 @@ def standard_normal(shape: tuple[int, ...], like: Tensor) -> Tensor:
     return clew.empty(shape, dtype=like.dtype).normal_()
 
 
+_sum_rightmost = sum_rightmost  # PyTorch's names of these, which libraries import
+
+
+def _standard_normal(shape: tuple[int, ...], dtype: Any, device: Any) -> Tensor:
+    return clew.empty(shape, dtype=dtype, device=device).normal_()
+
+
 def uniform(shape: tuple[int, ...], like: Tensor) -> Tensor:
     """Draws from [0, 1), of the dtype of `like`."""
     return clew.rand(shape, dtype=like.dtype)

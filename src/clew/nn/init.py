@@ -199,6 +199,13 @@ def _fans(tensor: Tensor) -> tuple[int, int]:
     return tensor.shape[1] * field, tensor.shape[0] * field
 
 
+def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
+    modes = ("fan_in", "fan_out")
+    if mode.lower() not in modes:
+        raise ValueError(f"Mode {mode} not supported, please use one of {list(modes)}")
+    return _fans(tensor)[modes.index(mode.lower())]
+
+
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Fill with draws from U(-a, a), a = gain * sqrt(6 / (fan_in + fan_out)).
 
@@ -269,10 +276,7 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
     if 0 in tensor.shape:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
         return None
-    modes = ("fan_in", "fan_out")
-    if mode.lower() not in modes:
-        raise ValueError(f"Mode {mode} not supported, please use one of {list(modes)}")
-    return calculate_gain(nonlinearity, a) / math.sqrt(_fans(tensor)[modes.index(mode.lower())])
+    return calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
 
 
 def _old_name(name: str) -> Any:
@@ -292,5 +296,10 @@ uniform, normal, constant, eye = map(_old_name, ("uniform", "normal", "constant"
 dirac, orthogonal, sparse = map(_old_name, ("dirac", "orthogonal", "sparse"))
 xavier_uniform, xavier_normal = map(_old_name, ("xavier_uniform", "xavier_normal"))
 kaiming_uniform, kaiming_normal = map(_old_name, ("kaiming_uniform", "kaiming_normal"))
+
+# PyTorch's private names, which libraries import.
+_calculate_fan_in_and_fan_out = _fans
+_no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_
+_no_grad_fill_, _no_grad_zero_ = constant_, zeros_
 
 __getattr__ = _missing_from(__name__)
