@@ -11,6 +11,7 @@ from . import (
     conv,
     distance,
     folding,
+    grid_sampling,
     layer,
     loss,
     lp_pooling,
@@ -35,6 +36,7 @@ from .class_loss import *  # noqa: F403
 from .conv import *  # noqa: F403
 from .distance import *  # noqa: F403
 from .folding import *  # noqa: F403
+from .grid_sampling import *  # noqa: F403
 from .layer import *  # noqa: F403
 from .loss import *  # noqa: F403
 from .lp_pooling import *  # noqa: F403
@@ -60,6 +62,7 @@ __all__ += class_loss.__all__
 __all__ += conv.__all__
 __all__ += distance.__all__
 __all__ += folding.__all__
+__all__ += grid_sampling.__all__
 __all__ += layer.__all__
 __all__ += loss.__all__
 __all__ += lp_pooling.__all__
