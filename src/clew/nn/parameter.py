@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import clew
 from clew import Tensor
@@ -65,6 +65,84 @@ class Buffer(Tensor):
         buffer = _as_subclass(cls, data, False)
         buffer.persistent = persistent
         return buffer
+
+
+class UninitializedTensorMixin:
+    """A tensor of a lazy module whose shape is not known yet. Nothing but its dtype can be asked of it."""
+
+    _cls_to_become: type[Tensor] = Parameter
+    _allowed: ClassVar[set[str]] = {
+        "__get__", "__set__", "bfloat16", "clone", "cpu", "detach", "double", "float", "half", "is_complex",
+        "is_floating_point", "requires_grad_", "to", "type",
+    }  # fmt: skip
+
+    def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Become an ordinary tensor of this shape, whose elements are not set."""
+        self.data = clew.empty(shape, device=device, dtype=self.dtype if dtype is None else dtype)
+        self.__class__ = self._cls_to_become
+
+    @property
+    def shape(self) -> Any:
+        raise RuntimeError(
+            f"{type(self).__name__}: expected a known shape, got none so far; run the lazy module once, or load a state"
+        )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype)
+        return memo[id(self)]
+
+    def __reduce_ex__(self: Any, protocol: Any) -> tuple[Any, ...]:
+        return type(self), (self.requires_grad, self.device, self.dtype)
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = getattr(func, "__name__", "")
+        if name not in cls._allowed:
+            raise ValueError(
+                f"Attempted to use an uninitialized parameter in {name}. Run the lazy module once to give it a shape."
+            )
+        return _disabled_torch_function_impl(func, types, args, kwargs or {})
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]
+    """A parameter of a lazy module, before its shape is known.
+
+    Example:
+        >>> parameter = torch.nn.UninitializedParameter()
+        >>> parameter.materialize((2, 3))
+        >>> type(parameter).__name__, parameter.shape
+        ('Parameter', torch.Size([2, 3]))
+    """
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> UninitializedParameter:
+        return _as_subclass(cls, clew.empty(0, device=device, dtype=dtype), requires_grad)
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+    """A buffer of a lazy module, before its shape is known.
+
+    Example:
+        >>> torch.nn.UninitializedBuffer()
+        <UninitializedBuffer>
+    """
+
+    _cls_to_become = Buffer
+
+    def __new__(
+        cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
+    ) -> UninitializedBuffer:
+        buffer = _as_subclass(cls, clew.empty(0, device=device, dtype=dtype), requires_grad)
+        buffer.persistent = persistent  # type: ignore[attr-defined]
+        return buffer
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether its shape is not known yet."""
+    return isinstance(param, UninitializedTensorMixin)
 
 
 def _as_subclass(cls: type[_T], data: Tensor | None, requires_grad: bool) -> _T:

@@ -6,6 +6,7 @@ from . import (
     activation_piecewise,
     adaptive_pooling,
     attention,
+    bags,
     channel_dropout,
     class_loss,
     conv,
@@ -31,6 +32,7 @@ from .activation_in_place import *  # noqa: F403
 from .activation_piecewise import *  # noqa: F403
 from .adaptive_pooling import *  # noqa: F403
 from .attention import *  # noqa: F403
+from .bags import *  # noqa: F403
 from .channel_dropout import *  # noqa: F403
 from .class_loss import *  # noqa: F403
 from .conv import *  # noqa: F403
@@ -57,6 +59,7 @@ __all__ += activation_in_place.__all__
 __all__ += activation_piecewise.__all__
 __all__ += adaptive_pooling.__all__
 __all__ += attention.__all__
+__all__ += bags.__all__
 __all__ += channel_dropout.__all__
 __all__ += class_loss.__all__
 __all__ += conv.__all__

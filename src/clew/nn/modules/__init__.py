@@ -12,6 +12,7 @@ from . import (
     embedding,
     flatten,
     instancenorm,
+    lazy,
     linear,
     loss,
     margin_loss,
@@ -38,6 +39,7 @@ from .dropout import *  # noqa: F403
 from .embedding import *  # noqa: F403
 from .flatten import *  # noqa: F403
 from .instancenorm import *  # noqa: F403
+from .lazy import *  # noqa: F403
 from .linear import *  # noqa: F403
 from .loss import *  # noqa: F403
 from .margin_loss import *  # noqa: F403
@@ -65,6 +67,7 @@ __all__ += dropout.__all__
 __all__ += embedding.__all__
 __all__ += flatten.__all__
 __all__ += instancenorm.__all__
+__all__ += lazy.__all__
 __all__ += linear.__all__
 __all__ += loss.__all__
 __all__ += margin_loss.__all__

@@ -15,6 +15,7 @@ from ..parameter import Parameter
 from .module import Module
 
 __all__ = [
+    "CrossMapLRN2d",
     "GroupNorm",
     "LayerNorm",
     "LocalResponseNorm",
@@ -194,3 +195,31 @@ class LocalResponseNorm(Module):
 
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class CrossMapLRN2d(LocalResponseNorm):
+    """Divides each element of images by a power of a sum over the channels around it, as Caffe and Torch7 did.
+
+    As in PyTorch the first channel stays in all sums that come after it.
+
+    Raises:
+        ValueError: in a call, the input has not four dimensions.
+
+    Example:
+        >>> torch.nn.CrossMapLRN2d(3, alpha=3.0, beta=1.0)(torch.ones(1, 3, 1, 1)).flatten()
+        tensor([0.3333, 0.2500, 0.2500])
+    """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
+        super().__init__(size, alpha, beta, k)
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
+        side = int((self.size - 1) / 2)  # channels on each side
+        squares = input * input
+        sums = F.pad(squares, (0, 0, 0, 0, side, side)).unfold(1, 2 * side + 1, 1).sum(-1)
+        if input.shape[1] > side + 1:
+            first = squares[:, :1].expand(-1, input.shape[1] - side - 1, -1, -1)
+            sums = sums + F.pad(first, (0, 0, 0, 0, side + 1, 0))
+        return input * (sums * (self.alpha / self.size) + self.k) ** -self.beta
