@@ -38,14 +38,7 @@ MARKS = "programs: made by bench/programs.py --write", "end of programs"
 RESULTS = ROOT / "docs" / "benchmarks" / "programs.json"
 COMPARED = 20
 AVERAGED = 10  # without a metric of its own, a program's is the mean of so many last losses
-_CLEW = [
-    sys.executable,
-    "-c",
-    "from clew.cli import main; raise SystemExit(main())",
-    "run",
-    "--as-torch",
-]
-COMMANDS = {"clew": _CLEW, "torch": [sys.executable]}
+_CLEW = ["-c", "from clew.cli import main; raise SystemExit(main())", "run", "--as-torch"]
 
 
 class Failed(Exception):
@@ -68,7 +61,7 @@ class Runner:
     def __init__(self, library: str) -> None:
         self.library = library
         self._process = subprocess.Popen(
-            [*COMMANDS[library], str(ROOT / "bench" / "watched.py")],
+            [*command(library), str(ROOT / "bench" / "watched.py")],
             env=environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -120,9 +113,17 @@ class Runner:
         return int(answer)
 
 
-def environment() -> dict[str, str]:
-    """One thread, no screen, and sets in one order: what the programs leave to chance besides their draws."""
-    paths = os.pathsep.join([*(name for name in sys.path if name), str(ROOT)])
+def command(library: str, python: str = sys.executable) -> list[str]:
+    """How a script is run under "clew" or "torch"."""
+    return [python, *(_CLEW if library == "clew" else [])]
+
+
+def environment(path: Sequence[str] = ()) -> dict[str, str]:
+    """One thread, no screen, and sets in one order: what the programs leave to chance besides their draws.
+
+    ``path`` are folders of modules for another Python than this one.
+    """
+    paths = os.pathsep.join(path or [*(name for name in sys.path if name), str(ROOT)])
     kept = {name: value for name, value in os.environ.items() if not name.startswith("OPENBLAS")}
     fixed = {
         "MPLBACKEND": "Agg",
@@ -215,14 +216,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(any(result.verdict != "same" for result in results.values()))
 
 
-def write(programs: Sequence[dict[str, Any]], results: dict[str, Result]) -> None:
-    """Add these results to those that are kept, and make the page of all of them."""
-    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+def keep(file: Path, results: dict[str, Any], names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Add results (dataclasses) to those in a JSON file, drop those of other names, and return all."""
+    kept = json.loads(file.read_text()) if file.exists() else {}
     kept |= {name: asdict(result) for name, result in results.items()}
-    names = {program["name"] for program in programs}
     kept = {name: kept[name] for name in sorted(kept) if name in names}
     lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(values)}" for name, values in kept.items())
-    RESULTS.write_text("{\n" + lines + "\n}\n")
+    file.write_text("{\n" + lines + "\n}\n")
+    return kept
+
+
+def write(programs: Sequence[dict[str, Any]], results: dict[str, Result]) -> None:
+    """Add these results to those that are kept, and make the page of all of them."""
+    kept = keep(RESULTS, results, [program["name"] for program in programs])
     described = machine.describe()
     all_results = {name: Result(**values) for name, values in kept.items()}
     PAGE.write_text(page(programs, all_results, described))

@@ -1,0 +1,20 @@
+"""Twelve optimizers by name."""
+
+from pytorch_optimizer import load_optimizer
+
+from bench.drawn import normal, perceptron, trained
+
+NAMES = "adabelief", "adan", "adopt", "came", "lion", "madgrad", "muon", "prodigy", "ranger", "shampoo", "soap", "sophiah"
+
+
+def main():
+    found, points = [], normal(16, 4)
+    for name in NAMES:
+        model = perceptron()
+        if name == "muon":
+            groups = [{"params": [p for p in model.parameters() if (p.dim() > 1) is muon], "use_muon": muon} for muon in (True, False)]
+        else:
+            groups = model.parameters()
+        optimizer = load_optimizer(name)(groups, lr=1e-2)
+        found.append(trained(lambda: model(points).square().mean(), optimizer))  # noqa: B023
+    return found
