@@ -16,6 +16,7 @@ MANY = 4
 KNOWN = {
     "src/clew/_tensor_conversions.py: _CONVERSIONS": "the methods are made from it",
     "src/clew/_tensor.py: _name": "the methods are made from it",
+    "src/clew/_foreach.py: _OPERATIONS": "which PyTorch has for lists of tensors",
     "src/clew/nn/init.py: _NO_GAIN": "words of calculate_gain",
     "src/clew/ops/scatter_reduce.py: _REDUCTIONS": "words of scatter_reduce",
     "src/clew/ops/scatter_reduce.py: ": "words of index_reduce",

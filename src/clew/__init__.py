@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math as _math
 import os as _os
+import sys as _sys
 from importlib import import_module as _import_module
 from typing import Any as _Any
 
@@ -67,6 +68,7 @@ from ._switches import use_deterministic_algorithms as use_deterministic_algorit
 from ._tensor_protocols import from_dlpack as from_dlpack
 from ._typed import CONSTRUCTORS as _CONSTRUCTORS
 from ._typed import set_default_tensor_type as set_default_tensor_type
+from ._unsupported import PlaceholderFinder as _PlaceholderFinder
 from ._unsupported import missing_from as _missing_from
 from .autograd import enable_grad as enable_grad
 from .autograd import inference_mode as inference_mode
@@ -96,6 +98,8 @@ newaxis = None
 # Loaded when they are first asked for: they are large, or few programs need them.
 _MODULES = {
     "_C",
+    "__config__",
+    "_utils",
     "amp",
     "backends",
     "cli",
@@ -122,6 +126,7 @@ _MODULES = {
     "serialization",
     "special",
     "testing",
+    "types",
     "utils",
     "version",
 }
@@ -146,6 +151,13 @@ _FUNCTIONS = {
     "KeepWarning": "keep",
     "ProgramError": "keep",
     "ReplayError": "keep",
+    "_assert": "_checks",
+    "_check": "_checks",
+    "_check_index": "_checks",
+    "_check_is_size": "_checks",
+    "_check_type": "_checks",
+    "_check_value": "_checks",
+    "_check_with": "_checks",
     "keep_graph": "keep",
     "load_program": "keep",
     "pure": "keep",
@@ -168,6 +180,7 @@ _FUNCTIONS = {
 
 
 _missing = _missing_from(__name__)
+_sys.meta_path.append(_PlaceholderFinder())  # type: ignore[arg-type]
 
 
 def __getattr__(name: str) -> _Any:
@@ -177,6 +190,11 @@ def __getattr__(name: str) -> _Any:
         found = getattr(_import_module(f"{__name__}.{_FUNCTIONS[name]}"), name)
         globals()[name] = found
         return found
+    if name.startswith("_foreach_"):
+        _foreach = _import_module(f"{__name__}._foreach")
+        if _foreach.has(name):
+            globals()[name] = _foreach.make(name)
+            return globals()[name]
     return _missing(name)
 
 

@@ -13,7 +13,15 @@ from types import ModuleType
 from typing import Any
 
 from . import _core
-from ._unsupported import UnsupportedModuleError, is_pytorchs, missing_from, pytorch_names, told, unsupported
+from ._unsupported import (
+    UnsupportedModuleError,
+    _placeholders,
+    is_pytorchs,
+    missing_from,
+    pytorch_names,
+    told,
+    unsupported,
+)
 
 PATH = str(Path(__file__).with_name("_torch_path"))
 """A folder with a package `torch` and its metadata. A Python that has it in PYTHONPATH takes clew for PyTorch."""
@@ -54,9 +62,9 @@ class _Finder:
             spec = ModuleSpec(name, self, origin=_clew().__file__, is_package=True)  # type: ignore[arg-type]
             spec.has_location = True
             return spec
-        if not name.startswith("torch."):
+        if name.partition(".")[0] not in ("torch", "functorch"):
             return None
-        ours = "clew" + name.removeprefix("torch")
+        ours = _ours(name)
         if _exists(ours) or _part_of_module(ours) is not None:
             return ModuleSpec(name, self)  # type: ignore[arg-type]
         # Who only asks (importlib.util.find_spec) hears that there is none; who imports is told more.
@@ -75,10 +83,17 @@ class _Finder:
             return
         # The import system takes what stands in sys.modules after this; so `torch.nn is clew.nn`, and clew's own
         # `__name__` and `__spec__` stay as they are.
-        ours = "clew" + name.removeprefix("torch")
+        ours = _ours(name)
         sys.modules[name] = imported = importlib.import_module(ours) if _exists(ours) else _part_of_module(ours)
+        if isinstance(imported, ModuleType):
+            _serve_missing(ours)
         if not hasattr(imported, "__path__"):
             imported.__path__ = []  # so that the import system asks us for what is below it
+
+
+def _ours(name: str) -> str:
+    """`clew.nn` of `torch.nn`; `clew.functorch` of `functorch`, which is a part of PyTorch."""
+    return f"clew.{name}" if name.startswith("functorch") else "clew" + name.removeprefix("torch")
 
 
 class _LastFinder:
@@ -108,11 +123,20 @@ class _Missing:
 def _tell_of_missing_attributes() -> None:
     # A __getattr__ makes each look-up in a module slower, so those of busy ones come with the wish for PyTorch's names.
     for name in ("clew.nn.functional", "clew.autograd.graph"):
-        vars(importlib.import_module(name))["__getattr__"] = missing_from(name)
+        importlib.import_module(name)
+    for name in [name for name in sys.modules if name.startswith("clew.")]:
+        _serve_missing(name)
     # Not by a __getattr__ of the class, which would make each look-up of an attribute slower.
     for name in pytorch_names()["Tensor"]:
         if not hasattr(_core.Tensor, name):
             _core.add_method(name, _Missing(name))
+
+
+def _serve_missing(name: str) -> None:
+    """Make a module of clew's answer for names of PyTorch's that it has not, if there are any in its place."""
+    place = name.partition(".")[2]
+    if place in _placeholders().table() or place in pytorch_names():
+        vars(sys.modules[name]).setdefault("__getattr__", missing_from(name))
 
 
 def _clew() -> ModuleType:
@@ -149,7 +173,7 @@ def as_torch() -> None:
     """
     if any(isinstance(finder, _Finder) for finder in sys.meta_path):
         return
-    for name in [name for name in sys.modules if name == "torch" or name.startswith("torch.")]:
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("torch", "functorch")]:
         del sys.modules[name]
     sys.meta_path.insert(0, _Finder())
     sys.meta_path.append(_LastFinder())

@@ -1,11 +1,16 @@
-"""Names that PyTorch has and clew has not: asking for one says so, and what to use instead."""
+"""Names that PyTorch has and clew has not: asking for one says so, and what to use instead.
+
+Those in `_placeholders.txt` are there, and say so when they are called.
+"""
 
 from __future__ import annotations
 
 import functools
 import os
 import re
+import sys
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 PAGE = "docs/coverage.md"
@@ -14,6 +19,8 @@ _NAMES = os.path.join(os.path.dirname(__file__), "_pytorch_names.txt")
 # The most special comes first. Names as in PyTorch's documentation, without `torch.`.
 _SUBSTITUTES = [
     (r"(Tensor\.)?(cuda|xpu|mps|mtia|ipu|hpu|vulkan|accelerator)\b.*", "the CPU, the only device"),
+    (r"nn\.parallel\.comm.*", "the collectives of clew.distributed, over MPI"),
+    (r"__future__.*", "nothing: modules keep their parameters"),
     (r"backends\..*|.*cudnn.*|.*miopen.*|.*mkldnn.*|.*fbgemm.*|.*\.nnapi.*", "the CPU, the only device"),
     (r"(Tensor\.)?(pin_memory|record_stream|get_device|is_pinned)", "the CPU, the only device"),
     (r"(nn\.)?(quant|quantization|ao|intrinsic|qat|quantizable)\b.*|.*quant(?!ile).*", "float32 and float64"),
@@ -23,11 +30,34 @@ _SUBSTITUTES = [
     (r".*sparse.*|.*(coalesce|_values|_indices|crow_|col_ind|ccol_|row_ind|sspmm|smm).*", "dense tensors"),
     (r"(Tensor\.)?(align_|rename|refine_names|names|has_names|unflatten_names).*", "dimensions by their numbers"),
     (r"func\..*", "func (grad, vjp, jvp, jacrev, jacfwd, hessian) and vmap"),
-    (r"compile|compiler\..*|_dynamo.*|_inductor.*", "clew.compile(f), and its f.why() and f.check()"),
+    (r"onnx\..*|_C\._onnx.*", "clew.keep_graph(), and its program.to_onnx(path)"),
+    (r"functorch\.(compile|dim|make_fx|experimental).*", "func (grad, vjp, jvp, jacrev, jacfwd, hessian) and vmap"),
+    (r"compile|compiler\..*|_(dynamo|inductor|functorch|decomp|higher_order_ops|guards|export)\b.*",
+     "clew.compile(f), and its f.why() and f.check()"),
     (r"export(\..*)?", "clew.keep_graph(), and its program.save(), to_onnx(), to_c() or to_jax()"),
-    (r"onnx\..*", "clew.keep_graph(), and its program.to_onnx(path)"),
     (r"fx\..*", "clew.keep_graph(), and its program.steps"),
-    (r"jit\..*", "the function itself"),
+    (r"(jit|_jit_internal)\..*|Script.*", "the function itself"),
+    (r"utils\.mobile_optimizer.*|utils\.bundled_inputs.*", "save and load of state dicts"),
+    (r"_C\..*distributed.*", "the collectives of clew.distributed, over MPI"),
+    (r"_C\._(autograd|profiler).*", "`clew xray`, memory.timeline() and graph.explain()"),
+    (r"_C\.(Dispatch|_get_dispatch|_functorch).*|utils\.(_python_dispatch|flop_|module_tracker).*|_subclasses.*|_ops\..*",
+     "a Tensor subclass with __torch_function__, or an interpreter (docs/extending.md)"),
+    (r"_C\..*", "the function itself, which runs as Python"),
+    (r"utils\.cpp_extension.*|utils\.ThroughputBenchmark", "library.custom_op of a function that uses ctypes"),
+    (r"library\..*|_library\..*|utils\..*(backend_reg|privateuse1).*", "library.custom_op, whose kernel is Python"),
+    (r"utils\.data\.(.*DataPipe.*|(datapipes|graph|DF|DataChunk).*)", "utils.data.IterableDataset"),
+    (r"utils\.data\..*", "utils.data.DataLoader"),
+    (r"utils\.(weak|swap_tensors|flop).*", "tensors as they are"),
+    (r"nn\..*([Ll]azy|Uninitialized).*", "the layer with its sizes given"),
+    (r"nn\.(functional\.)?([Ee]mbedding_?[Bb]ag)", "nn.functional.embedding, and a sum or mean over the bag"),
+    (r"nn\.(functional\.)?(grid_sample|affine_grid)", "indexing with weights of your own (autograd.Function)"),
+    (r"nn\.functional\.multi_head_attention_forward", "nn.MultiheadAttention"),
+    (r"nn\.(modules\.|functional\.|[A-Z]).*", "a composition of functions that there are (docs/operations.md)"),
+    (r"optim\.lbfgs.*", "optim.LBFGS(line_search_fn='strong_wolfe')"),
+    (r"Sym(Int|Float|Bool)|sym_.*", "int, float and bool"),
+    (r"(cpu\.)?(Stream|Event)|DeviceObjType|cpu\..*|mtia.*", "the CPU, the only device"),
+    (r"PyTorchFile.*|_storage.*", "save and load"),
+    (r"is_.*|qscheme", "float32 and float64"),
     (r"(autograd\.)?profiler.*", "`clew xray`, memory.timeline() and graph.explain()"),
     (r"utils\.benchmark.*", "timeit, or `clew bench`"),
     (r"nn\.attention.*", "nn.functional.scaled_dot_product_attention"),
@@ -40,8 +70,15 @@ _SUBSTITUTES = [
 ]  # fmt: skip
 
 
+# Names that begin as those of the language do, and are PyTorch's.
+_DUNDERS = {"__config__", "__future__"}
 # Modules that PyTorch has, of whose names no account is kept.
 _MODULES = {"__config__", "_dynamo", "_inductor", "nn.attention", "nn.utils.prune", "utils.benchmark"}
+
+
+@functools.cache
+def _placeholders() -> Any:
+    return import_module("clew._placeholders")  # not as an attribute of clew, whose look-up leads here
 
 
 class UnsupportedError(NotImplementedError, AttributeError):
@@ -94,8 +131,33 @@ def missing_from(module: str) -> Callable[[str], Any]:
     place = module.partition(".")[2]
 
     def __getattr__(name: str) -> Any:
+        if not name.startswith("__") or name in _DUNDERS:  # the import system asks for others at each start
+            placeholders = _placeholders()
+            if placeholders.has(place, name):
+                value = placeholders.make(place, name)
+                setattr(sys.modules[module], name, value)
+                return value
         if is_pytorchs(place, name):
             raise unsupported(f"{place}.{name}".lstrip("."))
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
 
     return __getattr__
+
+
+def refuses(value: Any) -> bool:
+    """Whether this stands for something of PyTorch's that clew has not: calling it raises NotImplementedError."""
+    return "__refuses__" in getattr(value, "__dict__", ())
+
+
+class PlaceholderFinder:
+    """Finds the modules of clew that are in the table of placeholders only. It is asked last."""
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
+        if not name.startswith("clew."):
+            return None
+        placeholders = _placeholders()
+        if name.partition(".")[2] not in placeholders.table():
+            return None
+        from importlib.machinery import ModuleSpec
+
+        return ModuleSpec(name, placeholders.Loader(), is_package=True)

@@ -130,4 +130,5 @@ def set_stance(*args: Any, **options: Any) -> Iterator[None]:
     yield
 
 
+__path__: list[str] = []  # so that `torch.compiler.config` is imported
 __getattr__: Callable[[str], Any] = missing_from(__name__)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from contextlib import contextmanager
-from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ._unsupported import missing_from
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Attribute",
     "Final",
-    "ScriptFunction",
     "ScriptModule",
     "annotate",
     "enable_onednn_fusion",
@@ -185,7 +183,16 @@ def _nothing(*args: Any) -> Iterator[None]:
 
 optimized_execution = fuser = strict_fusion = _nothing
 
-ScriptModule = Module
-ScriptFunction = FunctionType
 
+class TracerWarning(Warning):
+    """What PyTorch warns of while it traces. clew does not trace."""
+
+
+class ScriptModule(Module):
+    """A class to derive from. Its instances are ordinary modules, whose methods run as Python."""
+
+
+# So that `torch.jit.x` is imported; the finder of placeholders knows which there are.
+__path__: list[str] = []
+del annotations  # a module in PyTorch
 __getattr__ = missing_from(__name__)

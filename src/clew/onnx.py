@@ -12,4 +12,5 @@ def is_in_onnx_export() -> bool:
     return False
 
 
+__path__: list[str] = []  # so that `torch.onnx.x` is imported
 __getattr__ = missing_from(__name__)

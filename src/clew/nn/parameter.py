@@ -7,6 +7,7 @@ from typing import Any, ClassVar, TypeVar
 import clew
 from clew import Tensor
 from clew._subclass import _disabled_torch_function_impl
+from clew._unsupported import missing_from
 
 _T = TypeVar("_T", bound=Tensor)
 
@@ -158,3 +159,6 @@ def _as_subclass(cls: type[_T], data: Tensor | None, requires_grad: bool) -> _T:
 
 def _rebuild_parameter(cls: type[Parameter], data: Tensor, requires_grad: bool) -> Parameter:
     return cls(data, requires_grad)
+
+
+__getattr__ = missing_from(__name__)

@@ -6,10 +6,13 @@ adds; all else is a leaf, None too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import typing
+from collections import OrderedDict, namedtuple
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from .._unsupported import missing_from
 from ._pytree_nodes import (
     NODES,
     GetAttrKey,
@@ -267,3 +270,74 @@ def tree_all_only(kinds: Any, /, pred: Callable[[Any], bool], tree: PyTree, is_l
 def tree_any_only(kinds: Any, /, pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
     """Whether it holds for some leaf of some types."""
     return any(pred(leaf) for leaf in tree_leaves(tree, is_leaf) if isinstance(leaf, kinds))
+
+
+Context = Any
+
+
+class _Leaf(type):
+    """Makes `isinstance(spec, LeafSpec)` true of the structure of a leaf."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, TreeSpec) and instance.is_leaf()
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        return TreeSpec(None)
+
+
+class LeafSpec(metaclass=_Leaf):
+    """`LeafSpec()` is the structure of a leaf."""
+
+
+class NodeDef(typing.NamedTuple):
+    """How objects of a class are taken apart, and put together again."""
+
+    type: type
+    flatten_fn: Callable[[Any], Any]
+    unflatten_fn: Callable[[Iterable[Any], Any], Any]
+
+
+class _Nodes(MutableMapping[Any, NodeDef]):
+    """The classes that are nodes, as PyTorch shows them. Changes are those of the registry."""
+
+    def __getitem__(self, kind: Any) -> NodeDef:
+        return NodeDef(kind, *NODES[_ours(kind)])
+
+    def __setitem__(self, kind: Any, node: Any) -> None:
+        NODES[_ours(kind)] = node.flatten_fn, node.unflatten_fn
+
+    def __delitem__(self, kind: Any) -> None:
+        del NODES[_ours(kind)]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (namedtuple if kind is NamedTuple else kind for kind in NODES)
+
+    def __len__(self) -> int:
+        return len(NODES)
+
+
+def _ours(kind: Any) -> Any:
+    """PyTorch has `collections.namedtuple`, a function, stand for all named tuples."""
+    return NamedTuple if kind is namedtuple else kind
+
+
+SUPPORTED_NODES = _Nodes()
+
+
+def _get_node_type(tree: Any) -> Any:
+    kind = kind_of(tree)
+    return namedtuple if kind is NamedTuple else type(tree) if kind is None else kind
+
+
+def _is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:
+    return kind_of(tree) is None or (is_leaf is not None and is_leaf(tree))
+
+
+_register_pytree_node = register_pytree_node
+_list_flatten, _list_unflatten = NODES[list]
+_tuple_flatten, _tuple_unflatten = NODES[tuple]
+_dict_flatten, _dict_unflatten = NODES[dict]
+_namedtuple_flatten, _namedtuple_unflatten = NODES[NamedTuple]
+_odict_flatten, _odict_unflatten = NODES[OrderedDict]
+
+__getattr__ = missing_from(__name__)

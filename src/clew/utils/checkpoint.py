@@ -218,4 +218,41 @@ def _chain(functions: Sequence[Callable[[Tensor], Tensor]]) -> Callable[[Tensor]
     return run
 
 
+def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
+    """Two empty lists: no tensor is on a device that has a generator of its own.
+
+    Example:
+        >>> torch.utils.checkpoint.get_device_states(torch.ones(2))
+        ([], [])
+    """
+    return [], []
+
+
+def set_device_states(devices: Sequence[int], states: Sequence[Any], *, device_type: str | None = None) -> None:
+    """Give devices' generators the states that `get_device_states` found: none.
+
+    Raises:
+        NotImplementedError: a device is named.
+    """
+    if devices:
+        raise NotImplementedError("set_device_states: the CPU is the only device; use set_rng_state for its generator")
+
+
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The inputs, tensors without their history; they require gradients if they did.
+
+    Raises:
+        RuntimeError: `inputs` is no tuple.
+    """
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(f"detach_variable: expected a tuple of tensors, got {type(inputs).__name__}")
+    return tuple(one.detach().requires_grad_(one.requires_grad) if isinstance(one, Tensor) else one for one in inputs)
+
+
+def check_backward_validity(inputs: Any) -> None:
+    """Warn if no input requires a gradient."""
+    if not any(isinstance(one, Tensor) and one.requires_grad for one in inputs):
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+
+
 __getattr__ = _missing_from(__name__)

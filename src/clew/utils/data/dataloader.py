@@ -6,7 +6,7 @@ import itertools
 import multiprocessing.context
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset
@@ -113,6 +113,10 @@ class DataLoader(Generic[T_co]):
         return made
 
     @property
+    def _dataset_kind(self) -> int:
+        return _DatasetKind.Iterable if self._is_stream else _DatasetKind.Map
+
+    @property
     def _order(self) -> Iterable[Any]:
         """Of what a fetcher is asked for: lists of indices, or single ones."""
         return self.sampler if self.batch_sampler is None else self.batch_sampler
@@ -152,6 +156,16 @@ class DataLoader(Generic[T_co]):
                 return size
             return size // self.batch_size if self.drop_last else -(-size // self.batch_size)
         return len(self._order)  # type: ignore[arg-type]
+
+
+_collate_fn_t: TypeAlias = Callable[[list[Any]], Any]
+_worker_init_fn_t: TypeAlias = Callable[[int], None]
+
+
+class _DatasetKind:
+    """How a dataset is read: by an index, or as a stream."""
+
+    Map, Iterable = 0, 1
 
 
 _FIXED = {"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"}

@@ -162,6 +162,13 @@ class WeightedRandomSampler(Sampler[int]):
         return self.num_samples
 
 
+class _InfiniteConstantSampler(Sampler[None]):
+    """None, again and again: what is asked of a dataset that is a stream."""
+
+    def __iter__(self) -> Iterator[None]:
+        return itertools.repeat(None)
+
+
 class BatchSampler(Sampler[list[int]]):
     """Lists of `batch_size` indices of another sampler; the last may be shorter, unless `drop_last`.
 

@@ -51,6 +51,12 @@ def get_worker_info() -> WorkerInfo | None:
     return _info
 
 
+def _generate_state(base_seed: int, worker_id: int) -> list[int]:
+    """The seed of NumPy's generator in a worker: four numbers of 32 bits."""
+    words = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
+    return [int(word) for word in numpy.random.SeedSequence(words).generate_state(4)]
+
+
 @dataclass(frozen=True)
 class Task:
     """All that a worker needs to know to begin."""
