@@ -49,8 +49,9 @@ NOT_APPLICABLE = re.compile(
 TITLES = {
     "same": "the name is there; where its results differ from PyTorch's, the random comparisons and the tests say so",
     "deviation": "there, and different on purpose",
+    "refuses": "there, so that programs can import it; calling it raises `NotImplementedError`",
     "missing": "not there (yet)",
-    "not applicable": "for machines, number formats or compilers that clew is not made for",
+    "not applicable": "for machines, number formats or compilers that clew is not made for; some are there and refuse",
 }
 
 
@@ -101,14 +102,15 @@ def deviations() -> dict[str, str]:
 def state(place: str, name: str, ours: Any, deviates: dict[str, str]) -> tuple[str, str]:
     """One of TITLES, and a remark."""
     full = f"{place}.{name}".lstrip(".")
-    from clew._unsupported import substitute
+    from clew._unsupported import refuses, substitute
 
-    if ours is not None and hasattr(ours, name):
+    refused = ours is not None and hasattr(ours, name) and refuses(getattr(ours, name))
+    if ours is not None and hasattr(ours, name) and not refused:
         entry = deviates.get(full.removeprefix("Tensor.").rstrip("_"))
         return ("deviation", f"[{entry}](deviations.md#{entry})") if entry else ("same", "")
     if NOT_APPLICABLE.fullmatch(full):
         return "not applicable", substitute(full)
-    return "missing", substitute(full)
+    return "refuses" if refused else "missing", substitute(full)
 
 
 def survey() -> dict[str, list[tuple[str, str, str]]]:

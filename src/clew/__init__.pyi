@@ -52,6 +52,8 @@ from .autograd import is_inference_mode_enabled as is_inference_mode_enabled
 from .autograd import no_grad as no_grad
 from .autograd import set_grad_enabled as set_grad_enabled
 from . import _C as _C
+from . import __config__ as __config__
+from . import _utils as _utils
 from . import amp as amp
 from . import backends as backends
 from . import cli as cli
@@ -77,6 +79,7 @@ from . import random as random
 from . import serialization as serialization
 from . import special as special
 from . import testing as testing
+from . import types as types
 from . import utils as utils
 from . import version as version
 from clew.autograd.errors import BudgetError as BudgetError
@@ -85,6 +88,13 @@ from clew.autograd.errors import KeepError as KeepError
 from clew.autograd.errors import KeepWarning as KeepWarning
 from clew.autograd.errors import ProgramError as ProgramError
 from clew.autograd.errors import ReplayError as ReplayError
+from clew._checks import _assert as _assert
+from clew._checks import _check as _check
+from clew._checks import _check_index as _check_index
+from clew._checks import _check_is_size as _check_is_size
+from clew._checks import _check_type as _check_type
+from clew._checks import _check_value as _check_value
+from clew._checks import _check_with as _check_with
 from clew._as_torch import as_torch as as_torch
 from clew.amp.autocast_mode import autocast as autocast
 from clew.nn.functional.layer import bilinear as bilinear
