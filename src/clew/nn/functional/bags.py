@@ -13,8 +13,8 @@ __all__ = ["embedding_bag"]
 
 @domain(
     "input=index(4, b, a), weight=distinct(4, 5); "
-    "input=index(4, 5), weight=distinct(4, b), offsets=array([0, 2, 2]), mode='sum'; "
-    "input=index(4, 5), weight=distinct(4, b), offsets=array([0, 3]), mode='max'; "
+    "input=index(4, 5), weight=distinct(4, b), offsets=index(1, 2), mode='sum'; "
+    "input=index(4, 5), weight=distinct(4, b), offsets=index(1, 2), mode='max'; "
     "input=index(4, b, a), weight=distinct(4, 5), mode='sum', per_sample_weights=real(b, a)"
 )
 def embedding_bag(
@@ -65,15 +65,18 @@ def embedding_bag(
         )
     if input.dim() == 2 and offsets is None:
         count = input.shape[0]
-        bags = clew.arange(count).repeat_interleave(input.shape[1])
+        bags = clew.arange(count, device=input.device).repeat_interleave(input.shape[1])
     elif input.dim() == 1 and offsets is not None and offsets.dim() == 1:
-        if offsets.numel() and (int(offsets[0]) != 0 or int(offsets[-1]) > input.shape[0]):
+        if offsets.numel() and not offsets.is_meta and (int(offsets[0]) != 0 or int(offsets[-1]) > input.shape[0]):
             raise ValueError(
                 f"embedding_bag: expected offsets from 0 to at most {input.shape[0]}, got {offsets.tolist()}"
             )
         count = offsets.shape[0] - include_last_offset
         starts = offsets[:count].contiguous()
-        bags = clew.searchsorted(starts, clew.arange(input.shape[0], dtype=starts.dtype), right=True) - 1
+        bags = (
+            clew.searchsorted(starts, clew.arange(input.shape[0], dtype=starts.dtype, device=input.device), right=True)
+            - 1
+        )
     else:
         raise ValueError(
             "embedding_bag: expected bags (B, N) without offsets, or indices (N) with offsets (B), got "
@@ -91,5 +94,6 @@ def embedding_bag(
         return result.index_reduce(0, bags, rows, "amax", include_self=False)
     result = result.index_add(0, bags, rows)
     if mode == "mean":
-        result = result / clew.bincount(bags, minlength=count).clamp(min=1).to(rows.dtype).unsqueeze(1)
+        sizes = rows.new_zeros(count, 1).index_add(0, bags, rows.new_ones(bags.shape[0], 1))
+        result = result / sizes.clamp(min=1)
     return result

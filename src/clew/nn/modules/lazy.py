@@ -112,12 +112,17 @@ def _lazy(base: type[Module], counted: str, axis: int, **defaults: Any) -> Any:
     name = f"Lazy{base.__name__}"
     first, *others = inspect.signature(base).parameters.values()
     others = [one.replace(default=defaults.get(one.name, one.default)) for one in others]
+    arguments = ", ".join("3" for one in others if one.default is one.empty)
     doc = f"""`{base.__name__}` whose `{first.name}` is found out when it is first called, or when a state is loaded.
 
     The other arguments are those of `{base.__name__}`.
 
     Raises:
-        RuntimeError: a parameter is used before.
+        ValueError: a parameter is used before.
+
+    Example:
+        >>> torch.nn.{name}({arguments}).has_uninitialized_params()
+        True
     """
     members = {"cls_to_become": base, "counted": counted, "axis": axis, "__doc__": doc, "__module__": __name__}
     return type(name, (_Lazy, base), members | {"__signature__": inspect.Signature(others)})
