@@ -191,10 +191,10 @@ def __getattr__(name: str) -> _Any:
         globals()[name] = found
         return found
     if name.startswith("_foreach_"):
-        _foreach = _import_module(f"{__name__}._foreach")
-        if _foreach.has(name):
-            globals()[name] = _foreach.make(name)
-            return globals()[name]
+        found = _import_module(f"{__name__}._foreach").find(name)
+        if found is not None:
+            globals()[name] = found
+            return found
     return _missing(name)
 
 
