@@ -8,6 +8,7 @@
 #include "core/autograd/mode.h"
 #include "core/autograd/saved.h"
 #include "core/base/error.h"
+#include "core/ops/indexing/sparse_gradients.h"
 #include "core/ops/interpreter.h"
 
 namespace clew::bind {
@@ -121,6 +122,35 @@ void call_before_write(const Tensor& tensor) {
     Py_DECREF(checked(PyObject_CallMethod(object_of(module), "before_write", "O", object_of(argument))));
 }
 
+PyObject* sparse_call(const char* name, const Tensor& first, const Tensor& second, bool in_place) {
+    const Handle module = Handle::steal(checked(PyImport_ImportModule("clew.sparse._gradients"))),
+                 one = Handle::steal(wrap(first)), other = Handle::steal(wrap(second));
+    return PyObject_CallMethod(object_of(module), name, "OOO", object_of(one), object_of(other),
+                               in_place ? Py_True : Py_False);
+}
+Tensor sparse_sum(const Tensor& before, const Tensor& gradient, bool in_place) {
+    return tensor_or_none(sparse_call("accumulated", before, gradient, in_place), "backward");
+}
+Tensor sparse_to_dense(const Tensor& sparse) {
+    return tensor_or_none(sparse_call("made_dense", sparse, {}, false), "backward");
+}
+
+Tensor sparse_rows(const Tensor& gradient, const Tensor& indices, std::int64_t count, std::int64_t padding) {
+    const Handle module = Handle::steal(checked(PyImport_ImportModule("clew.sparse._gradients"))),
+                 one = Handle::steal(wrap(gradient)), other = Handle::steal(wrap(indices));
+    return tensor_or_none(
+        PyObject_CallMethod(object_of(module), "of_rows", "OOLL", object_of(one), object_of(other), count, padding),
+        "embedding");
+}
+Tensor sparse_picked(const Tensor& gradient, const Tensor& index, int axis, Sizes sizes) {
+    const Handle module = Handle::steal(checked(PyImport_ImportModule("clew.sparse._gradients"))),
+                 one = Handle::steal(wrap(gradient)), other = Handle::steal(wrap(index)),
+                 shape = Handle::steal(size_tuple(sizes));
+    return tensor_or_none(PyObject_CallMethod(object_of(module), "of_picked", "OOiO", object_of(one), object_of(other),
+                                              axis, object_of(shape)),
+                          "gather");
+}
+
 void check_interrupt() {
     if (PyErr_CheckSignals() < 0) throw PythonError();
 }
@@ -144,6 +174,8 @@ void init_runtime() {
     runtime.leave_python = []() -> void* { return PyEval_SaveThread(); };
     runtime.enter_python = [](void* thread) { PyEval_RestoreThread(static_cast<PyThreadState*>(thread)); };
     hook_calls = {call_tensor_hook, call_pre_hook, call_post_hook, call_accumulate_hook};
+    sparse_calls = {sparse_sum, sparse_to_dense};
+    sparse_gradients = {sparse_rows, sparse_picked};
     saved_hooks = {hooks_active, call_pack, call_unpack, site_text, call_before_write};
 }
 

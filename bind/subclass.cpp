@@ -15,6 +15,10 @@ namespace clew::bind {
 PyObject* make_subclass(PyTypeObject* type, PyObject* data, bool requires_grad) {
     TensorObject* source = as_tensor(data);
     if (source == nullptr) fail(ErrorKind::Type, "_make_subclass: expected a Tensor, got %s", Py_TYPE(data)->tp_name);
+    if (is_sparse(Tensor(source)) && !is_exact_tensor(data))
+        fail(ErrorKind::NotImplemented,
+             "_make_subclass: expected a strided tensor, got a sparse one, which no other class can hold; take its "
+             "to_dense()");
     TensorObject* made;
     if (type == &tensor_type) {
         made = new_tensor_object();
@@ -52,6 +56,30 @@ PyObject* make_subclass_method(PyObject*, PyObject* args) {
         if (!PyType_Check(type) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), &tensor_type))
             fail(ErrorKind::Type, "_make_subclass: expected a subclass of Tensor");
         return make_subclass(reinterpret_cast<PyTypeObject*>(type), data, requires_grad != 0);
+    });
+}
+
+// (cls, sizes, values): an object of the class of sparse tensors, of the dtype of `values`; the rest of it is Python's.
+PyObject* make_sparse(PyObject*, PyObject* args) {
+    PyObject *type, *sizes, *values;
+    if (!PyArg_ParseTuple(args, "OO!O:_make_sparse", &type, &PyTuple_Type, &sizes, &values)) return nullptr;
+    return guarded([&]() -> PyObject* {
+        TensorObject* source = as_tensor(values);
+        if (source == nullptr || !PyType_Check(type) ||
+            !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), &tensor_type))
+            fail(ErrorKind::Type, "_make_sparse: expected a subclass of Tensor, sizes and a tensor");
+        Dims dims;
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(sizes); ++i) {
+            dims.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(sizes, i)));
+            if (PyErr_Occurred()) throw PythonError();
+        }
+        const Tensor plain = Tensor::steal(new_tensor_object());
+        plain->storage = Storage::unbacked_for(0, nullptr, nullptr);
+        plain->storage->sparse = true;
+        plain->layout = Layout::make(dims);
+        plain->offset = 0;
+        plain->dtype = source->dtype;
+        return make_subclass(reinterpret_cast<PyTypeObject*>(type), as_object(plain.get()), false);
     });
 }
 

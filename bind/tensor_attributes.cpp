@@ -75,7 +75,7 @@ int set_grad_attribute(PyObject* self, PyObject* value, void*) {
             if (grad->dtype != tensor->dtype)
                 fail(ErrorKind::Runtime, "assigned grad has data of a different type: expected %s, got %s",
                      dtype_name(tensor.dtype()), dtype_name(grad->dtype));
-            if (is_meta(Tensor(grad)) != is_meta(tensor))
+            if (is_meta(Tensor(grad)) != is_meta(tensor) && !is_sparse(Tensor(grad)))
                 fail(ErrorKind::Runtime,
                      "attempting to assign a gradient with device type '%s' to a tensor with device type '%s'. Please "
                      "ensure that the gradient and the tensor are on the same device",

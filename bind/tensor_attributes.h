@@ -23,6 +23,7 @@ PyObject* like_self(PyObject* self, Tensor result);
 PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs);
 PyObject* make_subclass_method(PyObject* unused, PyObject* args);
 PyObject* as_subclass_method(PyObject* self, PyObject* type);
+PyObject* make_sparse(PyObject* unused, PyObject* args);
 
 // tensor_hooks.cpp
 PyObject* add_tensor_hook(PyObject* self, PyObject* function);

@@ -170,6 +170,8 @@ PyMethodDef tensor_methods[] = {
     {"_cast", cast_method, METH_O, "_cast($self, dtype, /)\n--\n\nItself or a copy in another dtype."},
     {"_make_subclass", make_subclass_method, METH_VARARGS | METH_STATIC,
      "_make_subclass(cls, data, requires_grad=False, /)\n--\n\nThe same tensor as an object of a subclass."},
+    {"_make_sparse", make_sparse, METH_VARARGS | METH_STATIC,
+     "_make_sparse(cls, sizes, values)\n--\n\nAn object of the class of sparse tensors, of the dtype of `values`."},
     {"as_subclass", as_subclass_method, METH_O, docs::as_subclass},
     {"_add_hook", add_tensor_hook, METH_O, nullptr},
     {"_add_accumulate_hook", add_accumulate_hook, METH_O, nullptr},

@@ -33,7 +33,8 @@ void fit_gradient(Tensor& gradient, const Layout& layout, DType dtype, const cha
 
 namespace {
 void call_rule_beside_meta(BackwardCall& call) {
-    const bool meta = std::ranges::any_of(call.incoming, [](const Tensor& g) { return g && is_meta(g); });
+    const bool meta =
+        std::ranges::any_of(call.incoming, [](const Tensor& g) { return g && is_meta(g) && !is_sparse(g); });
     std::optional<OnMeta> scope;
     if (meta || !skips_kernels()) scope.emplace(meta ? call.node->kind->node_name : nullptr);
     call.node->kind->backward(call);

@@ -10,6 +10,7 @@
 namespace clew {
 
 EngineOps engine_ops;
+SparseCalls sparse_calls;
 
 [[gnu::hot]] Extras& extras_of(TensorObject& tensor) {
     if (tensor.extras == nullptr) tensor.extras = new (pool_take(sizeof(Extras))) Extras;
@@ -207,6 +208,8 @@ Tensor first_gradient(Tensor gradient, const Tensor& leaf) {
 void add_gradient(Tensor& into, Tensor gradient) {
     if (!into) {
         into = std::move(gradient);
+    } else if (process_mode != 0 && (is_sparse(into) || is_sparse(gradient))) {
+        into = sparse_calls.sum(into, gradient, false);
     } else if (is_batched(into) || is_batched(gradient)) {
         into = engine_ops.add(into, gradient);
     } else if (!grad_enabled() && is_unshared(into) && into.dtype() == gradient.dtype() && lie_alike(into, gradient)) {
@@ -221,7 +224,7 @@ void add_gradient(Tensor& into, Tensor gradient) {
 }
 
 void check_device(const Tensor& gradient, const Tensor& of, const char* who) {
-    if (!of->storage) return;  // a stand-in for an edge
+    if (!of->storage || (gradient && is_sparse(gradient))) return;  // a stand-in for an edge, or values elsewhere
     if (gradient && is_meta(gradient) != is_meta(of))
         fail(ErrorKind::NotImplemented, "%s: Cannot copy out of meta tensor; no data! %s", who,
              is_meta(of) ? "The gradient has memory, what it belongs to is on the device 'meta'"
@@ -251,7 +254,11 @@ void accumulate(Node& accumulator, Tensor gradient) {
     if (mode(kForwardMode) && !grad_enabled()) [[unlikely]]
         gradient = alias(gradient, gradient->layout, gradient->offset);
     const Tensor before = grad_of(leaf);
-    if (!before) {
+    if (process_mode != 0 && (is_sparse(gradient) || (before && is_sparse(before)))) [[unlikely]] {
+        if (before && !grad_enabled() && !is_sparse(before)) check_in_place(before, "accumulate_grad", false);
+        set_grad(leaf, sparse_calls.sum(before, gradient, !grad_enabled()));
+        if (before && !grad_enabled() && !is_sparse(before)) bump_version(before, "accumulate_grad");
+    } else if (!before) {
         Tensor kept = first_gradient(std::move(gradient), leaf);
         if (!kept->grad_fn && !grad_enabled())
             kept->lost = HistoryBreak::by_plain_backward();

@@ -69,6 +69,17 @@ bool is_unshared(const Tensor& tensor);
 // into += gradient, in the buffer where nobody else can see it.
 void add_gradient(Tensor& into, Tensor gradient);
 
+// Note [Sparse tensors]
+// A sparse tensor is an object of a Python class that holds indices and values. Its storage has no memory, and no
+// kernel takes it: an operation that the class does not define is refused (core/ops/meta.cpp). The engine lets one pass
+// as the gradient of a leaf, and asks the class for sums; what leads to other nodes is made dense. Set by bind/.
+struct SparseCalls {
+    // before + gradient, `before` perhaps empty; in the memory of `before` if `in_place` and it can be.
+    Tensor (*sum)(const Tensor& before, const Tensor& gradient, bool in_place);
+    Tensor (*to_dense)(const Tensor&);
+};
+extern SparseCalls sparse_calls;
+
 // The few operations that the engine itself needs; ops/ sets them, so that autograd/ does not depend on it.
 struct EngineOps {
     Tensor (*add)(const Tensor&, const Tensor&);

@@ -15,6 +15,12 @@ void check_roots(std::span<const Tensor> roots, std::span<const Tensor> gradient
     for (std::size_t i = 0; i < roots.size(); ++i) {
         const Tensor& root = roots[i];
         const Tensor& gradient = gradients[i];
+        if (is_sparse(root))
+            fail(
+                ErrorKind::NotImplemented,
+                "backward: expected strided outputs, got a sparse tensor at index %zu; reduce it (sparse.sum), or take "
+                "its to_dense()",
+                i);
         if (!gradient_edge(root)) explain_no_grad(root, i);
         if (!gradient) {
             if (root.numel() != 1)
@@ -82,6 +88,8 @@ void fit_to_roots(std::span<const Tensor> roots, std::vector<Tensor>& gradients)
     if (gradients.size() != roots.size())
         fail(ErrorKind::Runtime, "got %zu tensors and %zu gradients", roots.size(), gradients.size());
     check_roots(roots, gradients);
+    for (Tensor& gradient : gradients)
+        if (gradient && is_sparse(gradient)) gradient = sparse_calls.to_dense(gradient);
     for (std::size_t i = 0; i < roots.size(); ++i) {
         if (!gradients[i] || !roots[i]->storage || is_meta(gradients[i]) == is_meta(roots[i])) continue;
         if (is_meta(gradients[i]) || gradients[i].ndim() != 0)

@@ -150,6 +150,8 @@ void Run::send(Node& node, std::span<Tensor> results) {
         Entry& entry = entries_[index];
         if (results[i] && (entry.needed || entry.capture >= 0)) {
             const std::uint32_t output = node.edge_indices()[i];
+            if (process_mode != 0 && is_sparse(results[i]) && !child->has(Node::kAccumulate)) [[unlikely]]
+                results[i] = sparse_calls.to_dense(results[i]);
             fit_gradient(results[i], *child->outputs()[output].layout, child->output_dtypes()[output],
                          node.kind->node_name, static_cast<int>(i));
             add_gradient(entry.output(output), std::move(results[i]));

@@ -20,11 +20,18 @@ bool may_have_memory(const OpCall& call, std::size_t i) {
     return place || (is_number(call.inputs[i]) && !(i == 0 && call.form == Form::InPlace));
 }
 
+[[noreturn]] void fail_sparse(const OpCall& call) {
+    fail(ErrorKind::NotImplemented,
+         "%s: expected strided tensors, got a sparse one; this operation has no sparse form here: take its to_dense()",
+         call.form == Form::InPlace ? call.op.in_place_name.c_str() : call.op.name);
+}
+
 // Whether the kernel of a call has nothing to read or write.
 bool is_on_meta(const OpCall& call) {
     bool any = false, only_numbers = true;
     for (const Tensor& input : call.inputs) {
         if (!input) continue;
+        if (is_sparse(input)) fail_sparse(call);
         any = any || is_meta(input);
         only_numbers = only_numbers && input->has(TensorObject::kWrappedNumber);
     }

@@ -54,6 +54,7 @@ struct Storage {
     bool in_place = false;          // the data follows this head
     bool unbacked = false;          // no memory: has_memory() in core/tensor/tensor.h
     bool watched = false;           // Note [Watched storages]
+    bool sparse = false;            // unbacked: its values are in other tensors (src/clew/sparse)
     TensorObject* owner = nullptr;  // weak: the first tensor made on it, while it lives
     WriteLog* log = nullptr;
     void (*free_foreign)(void*) = nullptr;

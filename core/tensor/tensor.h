@@ -126,6 +126,8 @@ private:
 inline bool has_memory(const Tensor& tensor) { return !tensor->storage->unbacked; }
 inline bool is_batched(const Tensor& tensor) { return !has_memory(tensor) && tensor->storage->foreign_context; }
 inline bool is_meta(const Tensor& tensor) { return !has_memory(tensor) && !tensor->storage->foreign_context; }
+// Note [Sparse tensors] in core/autograd/leaf.h. Those that look for what has no memory find it by is_meta(), too.
+inline bool is_sparse(const Tensor& tensor) { return tensor->storage && tensor->storage->sparse; }
 
 // Fresh memory, not filled; none while kernels are skipped.
 Tensor empty(Sizes sizes, DType dtype);

@@ -37,10 +37,16 @@ from ._core import set_num_threads as set_num_threads
 from ._device import contiguous_format as contiguous_format
 from ._device import device as device
 from ._device import get_default_device as get_default_device
+from ._device import jagged as jagged
 from ._device import layout as layout
 from ._device import memory_format as memory_format
 from ._device import preserve_format as preserve_format
 from ._device import set_default_device as set_default_device
+from ._device import sparse_bsc as sparse_bsc
+from ._device import sparse_bsr as sparse_bsr
+from ._device import sparse_coo as sparse_coo
+from ._device import sparse_csc as sparse_csc
+from ._device import sparse_csr as sparse_csr
 from ._device import strided as strided
 from ._numeric import can_cast as can_cast
 from ._numeric import finfo as finfo
@@ -124,6 +130,7 @@ _MODULES = {
     "profiler",
     "random",
     "serialization",
+    "sparse",
     "special",
     "testing",
     "types",
@@ -164,6 +171,11 @@ _FUNCTIONS = {
     "load": "serialization",
     "save": "serialization",
     "set_printoptions": "_tensor_str",
+    "spmm": "sparse",
+    "sparse_compressed_tensor": "sparse",
+    "sparse_coo_tensor": "sparse",
+    "sparse_csc_tensor": "sparse",
+    "sparse_csr_tensor": "sparse",
     "vmap": "func",
     "why_alive": "graph",
     "bilinear": "nn.functional",

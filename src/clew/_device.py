@@ -150,7 +150,7 @@ def set_default_device(device: Any) -> None:
 
 
 class layout:
-    """How the elements lie in memory. `clew.strided` is the only layout.
+    """How the elements lie in memory: `clew.strided`, or `clew.sparse_coo`, `sparse_csr` and `sparse_csc`.
 
     Example:
         >>> torch.ones(2).layout
@@ -161,6 +161,11 @@ class layout:
 
     def __init__(self, name: str) -> None:
         self._name = name
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self._name
 
     def __repr__(self) -> str:
         return f"{_core.imported_as()}.{self._name}"
@@ -182,5 +187,7 @@ class memory_format(layout):
 
 
 strided = layout("strided")
+sparse_coo, sparse_csr, sparse_csc = layout("sparse_coo"), layout("sparse_csr"), layout("sparse_csc")
+sparse_bsr, sparse_bsc, jagged = layout("sparse_bsr"), layout("sparse_bsc"), layout("jagged")  # names only
 contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")

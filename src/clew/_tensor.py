@@ -239,7 +239,112 @@ def is_shared(self: Tensor) -> bool:
     return False
 
 
-for _name in ("share_memory_", "pin_memory", "to_sparse", "rename"):
+def _sparse(name: str) -> Any:
+    """A function of the table of sparse operations, which is loaded when one is asked for."""
+    from .sparse._operations import TABLE
+
+    return TABLE[name]
+
+
+@method
+@domain("unsampled, 'it gives a sparse tensor'")
+def to_sparse(self: Tensor, sparse_dim: int | None = None, *, layout: Any = None) -> Tensor:
+    """A sparse tensor of the elements that are not zero.
+
+    Args:
+        sparse_dim: how many axes are sparse, of which the others are entries; by default all.
+        layout: `sparse_coo` (the default), `sparse_csr` or `sparse_csc`.
+
+    Raises:
+        NotImplementedError: another layout, or compressed rows of what is no matrix.
+
+    Example:
+        >>> torch.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse().indices()
+        tensor([[0, 1],
+                [1, 0]])
+    """
+    made: Tensor = _sparse("to_sparse")(self, sparse_dim, layout=layout)
+    return made
+
+
+@method
+@domain("unsampled, 'it gives a sparse tensor'")
+def to_sparse_coo(self: Tensor) -> Tensor:
+    """The same as `to_sparse()`.
+
+    Example:
+        >>> torch.tensor([0.0, 2.0]).to_sparse_coo().values()
+        tensor([2.])
+    """
+    return to_sparse(self)
+
+
+@method
+@domain("unsampled, 'it gives a sparse tensor'")
+def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor:
+    """A sparse matrix with compressed rows of the elements that are not zero.
+
+    Example:
+        >>> torch.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse_csr().crow_indices()
+        tensor([0, 1, 2])
+    """
+    made: Tensor = _sparse("to_sparse_csr")(self, dense_dim)
+    return made
+
+
+@method
+@domain("unsampled, 'it gives a sparse tensor'")
+def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Tensor:
+    """A sparse matrix with compressed columns of the elements that are not zero.
+
+    Example:
+        >>> torch.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse_csc().row_indices()
+        tensor([1, 0])
+    """
+    made: Tensor = _sparse("to_sparse_csc")(self, dense_dim)
+    return made
+
+
+@method
+@domain("unsampled, 'it takes a sparse tensor'")
+def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
+    """The elements at the entries of a sparse tensor, as a sparse tensor.
+
+    Example:
+        >>> mask = torch.sparse_coo_tensor([[0, 1], [1, 0]], [1.0, 1.0], (2, 2))
+        >>> torch.tensor([[1.0, 2.0], [3.0, 4.0]]).sparse_mask(mask).coalesce().values()
+        tensor([2., 3.])
+    """
+    made: Tensor = _sparse("sparse_mask")(self, mask)
+    return made
+
+
+@method
+@domain("real; real, dtype=float64")
+def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool = True) -> Tensor:
+    """Itself, as it is dense; of a sparse tensor a dense one. In `dtype`, if one is given.
+
+    Example:
+        >>> torch.sparse_coo_tensor([[1]], [2.0], (3,)).to_dense()
+        tensor([0., 2., 0.])
+    """
+    return self if dtype is None else self.to(dtype)
+
+
+for _name in (
+    *("coalesce", "is_coalesced", "indices", "values", "_indices", "_values", "_nnz"),
+    *("crow_indices", "col_indices", "ccol_indices", "row_indices"),
+):
+
+    def _need_sparse(self: Tensor, _name: str = _name) -> Any:
+        raise RuntimeError(f"{_name} expected a sparse tensor but got a strided one; to_sparse() makes one")
+
+    _need_sparse.__name__ = _name
+    _need_sparse.__doc__ = "Of a sparse tensor only: raises RuntimeError."
+    method(domain("unsampled, 'it takes a sparse tensor'")(_need_sparse))
+
+
+for _name in ("share_memory_", "pin_memory", "rename"):
 
     def _refuse(self: Tensor, *args: Any, _name: str = _name, **kwargs: Any) -> Any:
         raise unsupported(f"Tensor.{_name}")
@@ -253,5 +358,5 @@ def _constant(value: Any) -> property:
     return property(lambda self: value)
 
 
-for _name, _value in (("layout", strided), ("is_mps", False)):
+for _name, _value in (("layout", strided), ("is_mps", False), ("is_sparse_csr", False)):
     _core.add_method(_name, _constant(_value))

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _core
 from ._core import Tensor, asks_for_derivative, dtype
-from ._device import check_device, placed
+from ._device import check_device, placed, strided
 from ._domains import domain
 from ._methods import method
 from ._size import Size
@@ -42,7 +42,7 @@ class _TypedConstructor(type):
             return _make(cls.__name__, cls.dtype, args)
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, Tensor) and instance.dtype is cls.dtype
+        return isinstance(instance, Tensor) and instance.dtype is cls.dtype and instance.layout is strided
 
     def __repr__(cls) -> str:
         return f"<class 'torch.{cls.__name__}'>"

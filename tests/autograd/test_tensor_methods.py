@@ -138,6 +138,6 @@ def test_pythons_numbers(torch):
 
 @pytest.mark.beyond
 def test_what_is_not_there_yet_says_so(torch):
-    for name in ("share_memory_", "pin_memory", "to_sparse"):
+    for name in ("share_memory_", "pin_memory", "rename"):
         with pytest.raises(NotImplementedError, match=name):
             getattr(torch.ones(1), name)()

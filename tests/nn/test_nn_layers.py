@@ -86,8 +86,8 @@ def test_embedding_refuses_what_it_cannot_do(torch, on_oracle):
     if not on_oracle:
         with pytest.raises(NotImplementedError, match="max_norm"):
             torch.nn.Embedding(3, 2, max_norm=1.0)
-        with pytest.raises(NotImplementedError, match="sparse"):
-            torch.nn.Embedding(3, 2, sparse=True)
+        with pytest.raises(NotImplementedError, match="scale_grad_by_freq"):
+            torch.nn.Embedding(3, 2, scale_grad_by_freq=True)
     with pytest.raises(AssertionError, match=r"[Pp]adding_idx must be within num_embeddings"):
         torch.nn.Embedding(3, 2, padding_idx=3)
 

@@ -6,6 +6,7 @@
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 #include "core/ops/indexing/index_support.h"
+#include "core/ops/indexing/sparse_gradients.h"
 #include "core/ops/operands.h"
 
 namespace clew {
@@ -104,24 +105,28 @@ struct Embedding {
         .doc =
             "Looks up rows of a table: weight (V, D) and indices (*) of int32 or int64 give (*, D), out[i] = "
             "weight[indices[i]]. The row padding_idx gets no gradient; scale_grad_by_freq divides the gradient of a "
-            "row by how often it is looked up. IndexError for an index outside the table.",
+            "row by how often it is looked up; with sparse it is a sparse tensor of those rows. IndexError for an "
+            "index outside the table.",
         .example =
             ">>> torch.embedding(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1, 0, 1]))\n"
             "tensor([[3., 4.],\n"
             "        [1., 2.],\n"
             "        [3., 4.]])"};
     static void forward(const Tensor& table, const Tensor& indices, const Attrs& attrs, Tensor& out) {
-        if (attrs.scale_grad_by_freq || attrs.sparse)
-            fail(ErrorKind::NotImplemented, "embedding: %s=True is not supported; leave it off",
-                 attrs.sparse ? "sparse" : "scale_grad_by_freq");
+        if (attrs.scale_grad_by_freq)
+            fail(ErrorKind::NotImplemented, "embedding: scale_grad_by_freq=True is not supported; leave it off");
         out = lookup(table, indices);
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> table, In<1> indices, const Attrs& attrs) {
+        if (attrs.sparse && can_be_sparse(g))
+            return sparse_gradients.rows(g, indices, table.sizes()[0], attrs.padding_idx);
         return run<EmbeddingBackward>({table.sizes()[0], attrs.padding_idx}, g, indices);
     }};
 };
 
 }  // namespace
+
+SparseGradients sparse_gradients;
 
 static const Register<EmbeddingBackward, Embedding> embedding_operations;
 

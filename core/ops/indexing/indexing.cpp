@@ -5,6 +5,7 @@
 #include "core/ops/elementwise/scalar.h"
 #include "core/ops/functions.h"
 #include "core/ops/indexing/index_support.h"
+#include "core/ops/indexing/sparse_gradients.h"
 #include "core/ops/views/geometry.h"
 
 namespace clew {
@@ -71,14 +72,12 @@ struct Gather {
         .doc =
             "Picks one element along dim for each place of index: out[i][j] = self[index[i][j]][j] for dim=0. index "
             "(int32 or int64) has as many axes as self, and gives the result's shape. Elements that are picked several "
-            "times sum their gradients.",
+            "times sum their gradients. With sparse_grad the gradient is a sparse tensor of the elements picked.",
         .example =
             ">>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[1], [0]]))\n"
             "tensor([[2],\n"
             "        [3]])"};
     static void forward(const Tensor& x, const Attrs& attrs, const Tensor& given, Tensor& out) {
-        if (attrs.sparse_grad)
-            fail(ErrorKind::NotImplemented, "gather: sparse_grad=True is not supported; gradients are dense");
         const int axis = wrap_axis(attrs.dim, x.ndim(), "gather");
         const Tensor index = checked_places(given, "gather");
         if (index.numel()) check_index_shape(index, x, axis, "gather");
@@ -87,6 +86,8 @@ struct Gather {
         gather_within(*AtLeast1(out), *AtLeast1(x), axis, *AtLeast1(index));
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, Shape<0> x, In<1> index, const Attrs& attrs) {
+        if (attrs.sparse_grad && can_be_sparse(g) && g.ndim() > 0)
+            return sparse_gradients.picked(g, index, wrap_axis(attrs.dim, x.ndim(), "gather"), x.sizes());
         return scatter_add(zeros(x, g.dtype()), static_cast<int>(attrs.dim), index, g);
     }};
 };

@@ -46,6 +46,7 @@ class FunctionCtx(Node):
     non_differentiable: tuple[Tensor, ...] = ()
     saved_for_forward: tuple[Tensor | None, ...] | None = None
     materialize_grads: bool = True
+    _sparse: dict[int, Tensor] | None = None  # places of sparse tensors among what is saved: their values are, there
     # Note [Intermediates]: attributes, and places among what is saved; and what stands for these in a backward.
     _intermediates: tuple[str, ...] = ()
     _saved_intermediates: tuple[int, ...] = ()
@@ -79,6 +80,10 @@ class FunctionCtx(Node):
         if self._guarded is not None:
             return self._guarded
         saved: tuple[Tensor | None, ...] = _core.function_saved_tensors(self)
+        if self._sparse is not None:
+            from ..sparse._gradients import with_sparse
+
+            return with_sparse(self._sparse, saved)
         return saved
 
     def mark_dirty(self, *args: Tensor) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any, ClassVar
@@ -226,6 +227,10 @@ def _record(ctx: FunctionCtx, inputs: tuple[Tensor, ...], result: Any, records: 
     tensors = tuple([output if isinstance(output, Tensor) else None for output in outputs])
     if dirty:
         check_dirty(outputs, dirty)
+    if "clew.sparse" in sys.modules:
+        from ..sparse._gradients import without_sparse
+
+        saved = without_sparse(ctx, inputs, outputs, saved)
     try:
         made = _core.function_record(ctx, inputs, tensors, saved, dirty, constant, records)
     except TypeError:

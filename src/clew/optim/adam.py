@@ -85,7 +85,7 @@ class Adam(Optimizer):
         """Update the parameters; see `Optimizer.step`."""
         loss = None if closure is None else evaluate(closure)
         for group in self.param_groups:
-            params, grads = with_gradients(group)
+            params, grads = with_gradients(group, type(self).__name__)
             if params:
                 self._step_group(group, params, grads)
         return loss

@@ -8,7 +8,7 @@ import clew
 from clew import Tensor
 
 from .composed import ComposedOptimizer, as_number, copy_if_recorded, rate_of, zeros_for
-from .groups import Params
+from .groups import Params, is_sparse, with_values
 from .options import check_betas, check_not_negative, check_share, options_of
 
 Group = dict[str, Any]
@@ -68,10 +68,23 @@ class Adagrad(ComposedOptimizer):
     def _begin(self, parameter: Tensor, group: Group) -> State:
         return {"sum": clew.full_like(parameter, group["initial_accumulator_value"])}
 
+    def _refuser(self) -> str:
+        return ""
+
     def _update(self, parameter: Tensor, grad: Tensor, state: State, group: Group) -> None:
         rate = rate_of(group) / (1 + (as_number(state["step"]) - 1) * group["lr_decay"])
+        if is_sparse(grad):
+            return self._update_sparse(parameter, grad.coalesce(), state["sum"], group["eps"], float(rate))
         state["sum"].addcmul_(grad, grad)
         parameter.addcdiv_(grad * -rate, state["sum"].sqrt().add(group["eps"]))
+        return None
+
+    @staticmethod
+    def _update_sparse(parameter: Tensor, grad: Tensor, total: Tensor, eps: float, rate: float) -> None:
+        """Only the rows that have a gradient change."""
+        total.add_(grad * grad)
+        values = grad.values() / total.sparse_mask(grad).values().sqrt().add_(eps)
+        parameter.add_(with_values(grad, values), alpha=-rate)
 
 
 class RMSprop(ComposedOptimizer):

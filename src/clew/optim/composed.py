@@ -36,6 +36,10 @@ class ComposedOptimizer(Optimizer):
         """Write the parameter and its state. Numbers in the state are used as tensors (`as_number`), never read."""
         raise NotImplementedError
 
+    def _refuser(self) -> str:
+        """Its name, or nothing if it takes sparse gradients, too."""
+        return type(self).__name__
+
     def _first_state(self, parameter: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
         if not parameter.is_complex():
             return {"step": clew.tensor(0.0)} | self._begin(parameter, group)
@@ -51,7 +55,7 @@ class ComposedOptimizer(Optimizer):
         loss = None if closure is None else evaluate(closure)
         for group in self.param_groups:
             with clew.set_grad_enabled(bool(group.get("differentiable"))):
-                for parameter, grad in zip(*with_gradients(group), strict=True):
+                for parameter, grad in zip(*with_gradients(group, self._refuser()), strict=True):
                     self._step_one(parameter, grad, group)
         return loss
 

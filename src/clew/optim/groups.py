@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable
 from typing import Any
 
-from clew import Tensor
+import clew
+from clew import Tensor, strided
 
 Params = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 
@@ -55,12 +57,29 @@ def _said_of_result(result: Tensor) -> str:
     )
 
 
-def with_gradients(group: dict[str, Any]) -> tuple[list[Tensor], list[Tensor]]:
-    """The parameters of the group that have a gradient, and these."""
+def is_sparse(grad: Tensor) -> bool:
+    """Whether a gradient is a sparse tensor. While nothing has loaded their class, there is none."""
+    return "clew.sparse" in sys.modules and grad.layout is not strided
+
+
+def with_values(sparse: Tensor, values: Tensor) -> Tensor:
+    """Other values at the entries of a coalesced gradient."""
+    return clew.sparse_coo_tensor(sparse.indices(), values, sparse.shape, is_coalesced=True)
+
+
+def with_gradients(group: dict[str, Any], refuser: str = "") -> tuple[list[Tensor], list[Tensor]]:
+    """The parameters of the group that have a gradient, and these; `refuser` is an optimizer that takes dense ones.
+
+    Raises:
+        RuntimeError: a gradient is sparse, and somebody refuses it.
+    """
     params, grads = [], []
     for parameter in group["params"]:
         grad = parameter.grad
         if grad is not None:
             params.append(parameter)
             grads.append(grad)
+    if refuser and "clew.sparse" in sys.modules and any(map(is_sparse, grads)):
+        better = ", please consider SparseAdam instead" if refuser in ("Adam", "AdamW") else ""
+        raise RuntimeError(f"{refuser} does not support sparse gradients{better}")
     return params, grads

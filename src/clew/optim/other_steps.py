@@ -9,8 +9,8 @@ import clew
 from clew import Tensor
 
 from .composed import ComposedOptimizer, as_number, rate_of, zeros_for
-from .groups import Params
-from .optimizer import Optimizer
+from .groups import Params, is_sparse, with_gradients, with_values
+from .optimizer import Optimizer, evaluate
 from .options import check_betas, check_not_negative, options_of
 
 Group = dict[str, Any]
@@ -211,17 +211,31 @@ class Adafactor(ComposedOptimizer):
 
 
 class SparseAdam(Optimizer):
-    """Adam for sparse gradients, which clew does not have: a step with a dense one raises, as PyTorch's does.
+    """Adam for sparse gradients: only the entries that a gradient has, and their moments, change.
+
+    Args:
+        params: dense parameters or groups of them.
+        lr: the step size.
+        betas: decay rates of the moving averages of the gradient and of its square.
+        eps: added to the root of the second.
+        maximize: maximize the objective instead of minimizing it.
+
+    The state of a parameter: "step", "exp_avg" and "exp_avg_sq".
 
     Raises:
-        ValueError: an option is out of range.
+        ValueError: an option is out of range, or a parameter is sparse.
         RuntimeError: from `step`, a gradient is dense.
 
     Example:
-        >>> weight = torch.nn.Parameter(torch.tensor([2.0]))
-        >>> torch.optim.SparseAdam([weight]).step()
-        >>> weight.detach()
-        tensor([2.])
+        >>> table = torch.nn.Embedding(3, 1, sparse=True)
+        >>> optimizer = torch.optim.SparseAdam(table.parameters(), lr=0.5)
+        >>> table(torch.tensor([1])).sum().backward()
+        >>> before = table.weight.detach().clone()
+        >>> optimizer.step()
+        >>> (before - table.weight.detach()).round(decimals=3)
+        tensor([[0.0000],
+                [0.5000],
+                [0.0000]])
     """
 
     def __init__(
@@ -236,13 +250,38 @@ class SparseAdam(Optimizer):
         check_not_negative("eps", eps)
         check_betas(betas)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
+        places = [i for group in self.param_groups for i, one in enumerate(group["params"]) if is_sparse(one)]
+        if places:
+            raise ValueError(f"Sparse params at indices {places}: SparseAdam requires dense parameter tensors")
 
     def step(self, closure: Any = None) -> Any:
-        """Raises.
+        """Update the parameters; see `Optimizer.step`.
 
         Raises:
-            RuntimeError: a gradient is there, and so it is dense.
+            RuntimeError: a gradient is dense.
         """
-        if any(parameter.grad is not None for group in self.param_groups for parameter in group["params"]):
-            raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
-        return None if closure is None else closure()
+        loss = None if closure is None else evaluate(closure)
+        for group in self.param_groups:
+            params, grads = with_gradients(group)
+            if not all(map(is_sparse, grads)):
+                raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
+            with clew.no_grad():
+                for parameter, grad in zip(params, grads, strict=True):
+                    self._step_one(parameter, (-grad if group["maximize"] else grad).coalesce(), group)
+        return loss
+
+    def _step_one(self, parameter: Tensor, grad: Tensor, group: Group) -> None:
+        state: dict[str, Any] = self.state[parameter]
+        if not state:
+            state.update({"step": 0} | zeros_for(parameter, "exp_avg", "exp_avg_sq"))
+        state["step"] += 1
+        (beta1, beta2), values = group["betas"], grad.values()
+        means = []
+        for name, beta, new in (("exp_avg", beta1, values), ("exp_avg_sq", beta2, values * values)):
+            before = state[name].sparse_mask(grad).values()
+            change = (new - before) * (1 - beta)
+            state[name].add_(with_values(grad, change))
+            means.append(before + change)
+        correction1, correction2 = 1 - beta1 ** state["step"], 1 - beta2 ** state["step"]
+        rate = float(group["lr"]) * math.sqrt(correction2) / correction1
+        parameter.add_(with_values(grad, means[0] / means[1].sqrt_().add_(group["eps"])), alpha=-rate)

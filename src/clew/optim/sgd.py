@@ -10,7 +10,7 @@ from clew import Tensor
 from clew._core import ops, optimizer_step
 
 from .adam_variants import recorded_sgd
-from .groups import Params, with_gradients
+from .groups import Params, is_sparse, with_gradients
 from .optimizer import Optimizer, evaluate
 from .options import check_not_negative, check_variants
 
@@ -81,6 +81,8 @@ class SGD(Optimizer):
         loss = None if closure is None else evaluate(closure)
         for group in self.param_groups:
             params, grads = with_gradients(group)
+            if any(map(is_sparse, grads)):
+                params, grads = self._step_sparse(group, params, grads)
             if group["differentiable"]:
                 for parameter, grad in zip(params, grads, strict=True):
                     recorded_sgd(parameter, grad, self.state[parameter] if group["momentum"] else {}, group)
@@ -89,6 +91,28 @@ class SGD(Optimizer):
             else:
                 self._step_with_momentum(group, params, grads)
         return loss
+
+    def _step_sparse(
+        self, group: dict[str, Any], params: list[Tensor], grads: list[Tensor]
+    ) -> tuple[list[Tensor], list[Tensor]]:
+        """A step for parameters whose gradient is sparse; gives back the others and their gradients."""
+        if group["weight_decay"] != 0:
+            raise RuntimeError("SGD: weight_decay option is not compatible with sparse gradients")
+        dense: tuple[list[Tensor], list[Tensor]] = [], []
+        for parameter, given in zip(params, grads, strict=True):
+            if not is_sparse(given):
+                dense[0].append(parameter)
+                dense[1].append(given)
+                continue
+            with clew.no_grad():
+                grad, momentum = (-given if group["maximize"] else given), group["momentum"]
+                if momentum:
+                    velocity = self.state[parameter].get("momentum_buffer")
+                    velocity = grad if velocity is None else velocity * momentum + grad * (1 - group["dampening"])
+                    self.state[parameter]["momentum_buffer"] = velocity = velocity.coalesce().clone()
+                    grad = grad + velocity * momentum if group["nesterov"] else velocity
+                parameter.add_(grad, alpha=-float(group["lr"]))
+        return dense
 
     def _step_with_momentum(self, group: dict[str, Any], params: list[Tensor], grads: list[Tensor]) -> None:
         buffers, has_fresh = [], False

@@ -120,7 +120,29 @@ def _rebuild_parameter(data: Any, requires_grad: Any, *rest: Any) -> Parameter:
     return Parameter(data, bool(requires_grad))
 
 
+def _rebuild_sparse(kind: Any, parts: Any) -> Tensor:
+    """A sparse tensor of what it was made of; bad indices are refused as those of users."""
+    if type(parts) is not tuple or len(parts) < 3:
+        raise LoadError("load: expected the indices, the values and the size of a sparse tensor")
+    try:
+        if kind is clew.sparse_coo:
+            with clew.sparse.check_sparse_tensor_invariants():
+                return clew.sparse_coo_tensor(*parts[:3], is_coalesced=any(parts[3:]))
+        return clew.sparse_compressed_tensor(*parts, layout=kind)
+    except (RuntimeError, TypeError, ValueError, NotImplementedError) as error:
+        raise LoadError(f"load: a sparse tensor: {error}") from error
+
+
+def _layout(name: Any) -> Any:
+    found = getattr(clew, str(name).removeprefix("torch."), None)
+    if not isinstance(found, clew.layout):
+        raise LoadError(f"load: expected the name of a layout, got {name!r}")
+    return found
+
+
 _OURS: dict[tuple[str, str], Any] = {
+    ("torch._utils", "_rebuild_sparse_tensor"): _rebuild_sparse,
+    ("torch.serialization", "_get_layout"): _layout,
     ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor,
     ("torch._utils", "_rebuild_parameter"): _rebuild_parameter,
 }

@@ -117,6 +117,8 @@ class _Name:
 
 _REBUILD_TENSOR = _Name("torch._utils", "_rebuild_tensor_v2")
 _REBUILD_PARAMETER = _Name("torch._utils", "_rebuild_parameter")
+_REBUILD_SPARSE = _Name("torch._utils", "_rebuild_sparse_tensor")
+_GET_LAYOUT = _Name("torch.serialization", "_get_layout")
 _SIZE = _Name("torch", "Size")
 _DEVICE = _Name("torch", "device")
 
@@ -126,6 +128,15 @@ class _Storage:
 
     def __init__(self, dtype: str, key: str, size: int) -> None:
         self.id = ("storage", _Name("torch", STORAGE_NAMES[dtype]), key, "cpu", size)
+
+
+def _sparse_parts(sparse: Any) -> tuple[Any, ...]:
+    """What a sparse tensor is made of, in PyTorch's order."""
+    if sparse.layout is clew.sparse_coo:
+        return sparse._indices(), sparse._values(), sparse.shape, sparse.is_coalesced()
+    if sparse.layout is clew.sparse_csr:
+        return sparse.crow_indices(), sparse.col_indices(), sparse.values(), sparse.shape
+    return sparse.ccol_indices(), sparse.row_indices(), sparse.values(), sparse.shape
 
 
 class _Pickler(pickle._Pickler):
@@ -144,6 +155,10 @@ class _Pickler(pickle._Pickler):
         """How tensors, sizes and devices are written; the rest as it is by default."""
         if isinstance(obj, Parameter):
             return _REBUILD_PARAMETER, (obj.detach(), obj.requires_grad, OrderedDict())
+        if isinstance(obj, Tensor) and obj.layout is not clew.strided:
+            return _REBUILD_SPARSE, (obj.layout, _sparse_parts(obj.detach()))
+        if isinstance(obj, clew.layout):
+            return _GET_LAYOUT, (f"torch.{obj.name}",)
         if isinstance(obj, Tensor):
             dtype = _core.dtype_name(obj.dtype)
             data = obj.detach()

@@ -95,12 +95,13 @@ def embedding(
     Args:
         input: int32 or int64, each from 0 to V - 1.
         padding_idx: a row that gets no gradient; negative ones count from the end.
-        max_norm, scale_grad_by_freq, sparse: not supported.
+        max_norm, scale_grad_by_freq: not supported.
+        sparse: the gradient of the weight is a sparse tensor of the rows that were looked up.
 
     Raises:
         RuntimeError: the weight is no matrix, or the dtype of the indices is another.
         IndexError: an index is out of range.
-        NotImplementedError: one of the last three arguments is asked for.
+        NotImplementedError: `max_norm` or `scale_grad_by_freq` is asked for.
 
     Example:
         >>> torch.nn.functional.embedding(torch.tensor([1, 0]), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
@@ -108,15 +109,15 @@ def embedding(
                 [1., 2.]])
     """
     del norm_type
-    refuse_embedding_options(max_norm, scale_grad_by_freq, sparse)
+    refuse_embedding_options(max_norm, scale_grad_by_freq)
     if weight.dim() != 2:
         raise RuntimeError(f"embedding: 'weight' must be 2-D, got shape {list(weight.shape)}")
-    return clew.embedding(weight, input, embedding_padding(padding_idx, weight.shape[0]))
+    return clew.embedding(weight, input, embedding_padding(padding_idx, weight.shape[0]), False, sparse)
 
 
-def refuse_embedding_options(max_norm: float | None, scale_grad_by_freq: bool, sparse: bool) -> None:
+def refuse_embedding_options(max_norm: float | None, scale_grad_by_freq: bool) -> None:
     """Raise `NotImplementedError` if one of them is asked for."""
-    for name, value in [("max_norm", max_norm), ("scale_grad_by_freq", scale_grad_by_freq), ("sparse", sparse)]:
+    for name, value in [("max_norm", max_norm), ("scale_grad_by_freq", scale_grad_by_freq)]:
         if value:
             raise NotImplementedError(f"embedding: {name} is not supported, got {value}; leave it off")
 

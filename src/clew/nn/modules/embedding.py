@@ -26,7 +26,8 @@ class Embedding(Module):
         num_embeddings: rows of the table.
         embedding_dim: size of each.
         padding_idx: a row that starts as zeros and gets no gradient.
-        max_norm, scale_grad_by_freq, sparse: not supported.
+        max_norm, scale_grad_by_freq: not supported.
+        sparse: the gradient of the table is a sparse tensor of the rows that were looked up; see `optim.SparseAdam`.
 
     Attributes:
         weight: of shape (num_embeddings, embedding_dim), drawn from N(0, 1).
@@ -58,11 +59,11 @@ class Embedding(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        refuse_embedding_options(max_norm, scale_grad_by_freq, sparse)
+        refuse_embedding_options(max_norm, scale_grad_by_freq)
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         self._padding = embedding_padding(padding_idx, num_embeddings)
         self.padding_idx = None if padding_idx is None else self._padding
-        self.norm_type = norm_type
+        self.norm_type, self.sparse = norm_type, sparse
         shape = num_embeddings, embedding_dim
         if _weight is None:
             self.weight = Parameter(clew.empty(shape, device=device, dtype=dtype), requires_grad=not _freeze)
@@ -80,19 +81,29 @@ class Embedding(Module):
                 self.weight[self.padding_idx].fill_(0)
 
     def forward(self, input: Tensor) -> Tensor:
-        return clew.embedding(self.weight, input, self._padding)
+        return clew.embedding(self.weight, input, self._padding, False, self.sparse)
 
     def extra_repr(self) -> str:
         padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
-        return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
+        return f"{self.num_embeddings}, {self.embedding_dim}{padding}" + (", sparse=True" if self.sparse else "")
 
     @classmethod
-    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None) -> Embedding:
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+    ) -> Embedding:
         """An embedding with the given table (V, D); if `freeze`, it takes no gradient."""
         if embeddings.dim() != 2:
             raise ValueError(f"Embeddings parameter is expected to be 2-dimensional, got {embeddings.dim()}")
         rows, size = embeddings.shape
-        return cls(rows, size, padding_idx, _weight=embeddings, _freeze=freeze)
+        options = padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse
+        return cls(rows, size, *options, _weight=embeddings, _freeze=freeze)
 
 
 class EmbeddingBag(Module):
