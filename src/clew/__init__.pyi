@@ -14,10 +14,16 @@ from ._core import set_num_threads as set_num_threads
 from ._device import contiguous_format as contiguous_format
 from ._device import device as device
 from ._device import get_default_device as get_default_device
+from ._device import jagged as jagged
 from ._device import layout as layout
 from ._device import memory_format as memory_format
 from ._device import preserve_format as preserve_format
 from ._device import set_default_device as set_default_device
+from ._device import sparse_bsc as sparse_bsc
+from ._device import sparse_bsr as sparse_bsr
+from ._device import sparse_coo as sparse_coo
+from ._device import sparse_csc as sparse_csc
+from ._device import sparse_csr as sparse_csr
 from ._device import strided as strided
 from ._numeric import can_cast as can_cast
 from ._numeric import finfo as finfo
@@ -77,6 +83,7 @@ from . import optim as optim
 from . import overrides as overrides
 from . import random as random
 from . import serialization as serialization
+from . import sparse as sparse
 from . import special as special
 from . import testing as testing
 from . import types as types
@@ -125,6 +132,11 @@ from clew.amp.autocast_mode import set_autocast_cache_enabled as set_autocast_ca
 from clew.amp.autocast_mode import set_autocast_dtype as set_autocast_dtype
 from clew.amp.autocast_mode import set_autocast_enabled as set_autocast_enabled
 from clew._tensor_str import set_printoptions as set_printoptions
+from clew.sparse._construction import sparse_compressed_tensor as sparse_compressed_tensor
+from clew.sparse._construction import sparse_coo_tensor as sparse_coo_tensor
+from clew.sparse._construction import sparse_csc_tensor as sparse_csc_tensor
+from clew.sparse._construction import sparse_csr_tensor as sparse_csr_tensor
+from clew.sparse import spmm as spmm
 from clew.func._vmap import vmap as vmap
 from clew.graph.memory.why_alive import why_alive as why_alive
 from ._functions import abs as abs
