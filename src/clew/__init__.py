@@ -72,6 +72,7 @@ from ._switches import get_float32_matmul_precision as get_float32_matmul_precis
 from ._switches import set_float32_matmul_precision as set_float32_matmul_precision
 from ._switches import use_deterministic_algorithms as use_deterministic_algorithms
 from ._tensor_protocols import from_dlpack as from_dlpack
+from ._tensor_protocols import frombuffer as frombuffer
 from ._typed import CONSTRUCTORS as _CONSTRUCTORS
 from ._typed import set_default_tensor_type as set_default_tensor_type
 from ._unsupported import PlaceholderFinder as _PlaceholderFinder
@@ -178,6 +179,10 @@ _FUNCTIONS = {
     "sparse_csr_tensor": "sparse",
     "vmap": "func",
     "why_alive": "graph",
+    "istft": "fft._short_time",
+    "pca_lowrank": "linalg._low_rank",
+    "stft": "fft._short_time",
+    "svd_lowrank": "linalg._low_rank",
     "bilinear": "nn.functional",
     "channel_shuffle": "nn.functional",
     "cosine_similarity": "nn.functional",

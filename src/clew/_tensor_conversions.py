@@ -172,3 +172,58 @@ def get_device(self: Tensor) -> int:
         -1
     """
     return -1
+
+
+# ------------------------------------------------------------------------------------------ loaded when they are called
+@operation_method
+@domain("self=real(a, 10), n_fft=4, return_complex=True")
+def stft(
+    self: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+) -> Tensor:
+    """Fourier transforms of overlapping pieces: see `torch.stft`.
+
+    Example:
+        >>> torch.ones(4).stft(2, hop_length=2, center=False, return_complex=True).shape
+        torch.Size([2, 2])
+    """
+    from .fft._short_time import stft
+
+    return stft(
+        self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex
+    )  # fmt: skip
+
+
+@operation_method
+@domain("unsampled, 'only some complex arrays are transforms of signals'")
+def istft(
+    self: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    normalized: bool = False,
+    onesided: bool | None = None,
+    length: int | None = None,
+    return_complex: bool = False,
+) -> Tensor:
+    """The signals of these transforms: see `torch.istft`.
+
+    Example:
+        >>> torch.ones(4).stft(2, return_complex=True, hop_length=1).istft(2, hop_length=1)
+        tensor([1., 1., 1., 1.])
+    """
+    from .fft._short_time import istft
+
+    return istft(
+        self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex
+    )  # fmt: skip

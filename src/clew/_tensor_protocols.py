@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import numpy
+
 from . import _core
 from ._core import Tensor, dtype
 from ._domains import domain
@@ -77,6 +79,43 @@ def __dlpack_device__(self: Tensor) -> tuple[int, int]:
 
 
 _core.add_method("__array_priority__", 1000)  # so that `array * tensor` is the tensor's operation
+
+
+@domain("unsampled, 'a buffer has no gradient'")
+def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
+    """A tensor of one axis on the memory of an object with Python's buffer protocol.
+
+    Args:
+        count: how many elements; -1 for all.
+        offset: bytes to leave out first.
+
+    Raises:
+        ValueError: the object has no buffer, or the sizes do not fit.
+
+    Example:
+        >>> torch.frombuffer(bytearray([1, 0, 2, 0]), dtype=torch.int16)
+        tensor([1, 2], dtype=torch.int16)
+    """
+    try:
+        length = memoryview(buffer).nbytes
+    except TypeError as error:
+        raise ValueError(f"frombuffer: expected an object with a buffer, got {type(buffer).__name__}") from error
+    size = dtype.itemsize
+    if not length or not count:
+        raise ValueError(f"frombuffer: both buffer length ({length}) and count ({count}) must not be 0")
+    if not 0 <= offset < length:
+        raise ValueError(f"frombuffer: expected an offset from 0 to {length - 1} bytes, got {offset}")
+    if count < 0 and (length - offset) % size:
+        raise ValueError(
+            f"frombuffer: buffer length ({length - offset} bytes after the offset) must be a multiple of element size "
+            f"({size})"
+        )
+    if count > 0 and offset + count * size > length:
+        raise ValueError(f"frombuffer: expected at least {offset + count * size} bytes, got {length}")
+    # NumPy has no bfloat16.
+    kind = _core.dtype_name(_INT16 if dtype is _BFLOAT16 else dtype)
+    found: Tensor = _core.from_numpy(numpy.frombuffer(buffer, kind, count, offset))
+    return (found.view(dtype) if dtype is _BFLOAT16 else found).requires_grad_(requires_grad)
 
 
 @domain("unsampled, 'it takes objects of other libraries'")

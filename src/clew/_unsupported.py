@@ -25,7 +25,6 @@ _SUBSTITUTES = [
     (r"(Tensor\.)?(pin_memory|record_stream|get_device|is_pinned)", "the CPU, the only device"),
     (r"(nn\.)?(quant|quantization|ao|intrinsic|qat|quantizable)\b.*|.*quant(?!ile).*", "float32 and float64"),
     (r"q(int8|uint8|int32|uint4x2|uint2x4)|.*(Q(U?Int\d+)|Quantized).*", "float32 and float64"),
-    (r"(Tensor\.)?(stft|istft)", "fft.rfft (fft.irfft) of frames that unfold makes"),
     (r".*complex.*|.*chalf", "complex64 and complex128"),
     (r".*sparse.*|.*(coalesce|_values|_indices|crow_|col_ind|ccol_|row_ind|sspmm|smm).*", "dense tensors"),
     (r"(Tensor\.)?(align_|rename|refine_names|names|has_names|unflatten_names).*", "dimensions by their numbers"),
@@ -87,7 +86,7 @@ class UnsupportedError(NotImplementedError, AttributeError):
     It is an `AttributeError` too, so that `hasattr` answers False.
 
     Example:
-        >>> hasattr(clew, "stft")
+        >>> hasattr(clew, "quantize_per_tensor")
         False
     """
 

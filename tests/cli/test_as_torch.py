@@ -126,7 +126,7 @@ print(importlib.util.find_spec("torch.package.importer"), importlib.util.find_sp
 
 @pytest.mark.parametrize(
     "statement",
-    ["from torch import stft", "from torch.linalg import ldl_factor", "from torch.testing import make_tensor",
+    ["from torch import sparse_bsr_tensor", "from torch.linalg import ldl_factor", "from torch.testing import make_tensor",
      "from torch.random import thread_safe_generator"],
 )  # fmt: skip
 def test_an_import_of_what_is_missing_says_so(statement: str) -> None:
@@ -144,7 +144,8 @@ def test_what_is_not_there() -> None:
 import importlib.util, torch
 x = torch.ones(1)
 statements = (
-    "import torch._inductor.config", "from torch import sparse_bsr_tensor", "torch.stft", "torch.nn.no_such", "x.stft"
+    "from torch.testing import make_tensor", "from torch import sparse_bsr_tensor", "torch.quantize_per_channel",
+    "torch.nn.no_such", "x.dequantize",
 )
 for statement in statements:
     try:
@@ -152,7 +153,8 @@ for statement in statements:
     except Exception as error:
         print([kind.__name__ for kind in (ImportError, AttributeError, NotImplementedError) if isinstance(error, kind)])
         print(error)
-print(hasattr(torch, "stft"), hasattr(x, "stft"), importlib.util.find_spec("torch.no_such_module"))
+print(hasattr(torch, "quantize_per_channel"), hasattr(x, "dequantize"))
+print(importlib.util.find_spec("torch.no_such_module"))
 """
     told = run(program)
     assert told[0::2] == [
@@ -161,13 +163,14 @@ print(hasattr(torch, "stft"), hasattr(x, "stft"), importlib.util.find_spec("torc
         "['AttributeError', 'NotImplementedError']",
         "['AttributeError']",
         "['AttributeError', 'NotImplementedError']",
-        "False False None",
+        "False False",
     ]
+    assert told[11] == "None"
     missing = "clew does not have it (yet)"
     assert told[3].startswith(
         f"No module named 'torch.sparse_bsr_tensor': sparse_bsr_tensor: {missing}; use dense tensors"
     )
-    assert told[5] == f"stft: {missing}; use fft.rfft (fft.irfft) of frames that unfold makes; see docs/coverage.md"
+    assert told[5] == f"quantize_per_channel: {missing}; use float32 and float64; see docs/coverage.md"
 
 
 def test_who_looks_for_pytorch_finds_clew() -> None:
