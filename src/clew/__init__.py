@@ -129,6 +129,7 @@ _MODULES = {
     "optim",
     "overrides",
     "profiler",
+    "quasirandom",
     "random",
     "serialization",
     "sparse",
