@@ -144,7 +144,7 @@ def test_what_is_not_there() -> None:
 import importlib.util, torch
 x = torch.ones(1)
 statements = (
-    "from torch.testing import make_tensor", "from torch import sparse_bsr_tensor", "torch.quantize_per_channel",
+    "from torch.testing import make_tensor", "from torch import sparse_bsr_tensor", "torch.empty_quantized",
     "torch.nn.no_such", "x.dequantize",
 )
 for statement in statements:
@@ -153,7 +153,7 @@ for statement in statements:
     except Exception as error:
         print([kind.__name__ for kind in (ImportError, AttributeError, NotImplementedError) if isinstance(error, kind)])
         print(error)
-print(hasattr(torch, "quantize_per_channel"), hasattr(x, "dequantize"))
+print(hasattr(torch, "empty_quantized"), hasattr(x, "dequantize"))
 print(importlib.util.find_spec("torch.no_such_module"))
 """
     told = run(program)
@@ -170,7 +170,7 @@ print(importlib.util.find_spec("torch.no_such_module"))
     assert told[3].startswith(
         f"No module named 'torch.sparse_bsr_tensor': sparse_bsr_tensor: {missing}; use dense tensors"
     )
-    assert told[5] == f"quantize_per_channel: {missing}; use float32 and float64; see docs/coverage.md"
+    assert told[5] == f"empty_quantized: {missing}; use float32 and float64; see docs/coverage.md"
 
 
 def test_who_looks_for_pytorch_finds_clew() -> None:
