@@ -57,9 +57,7 @@ def filled(module: Any) -> Any:
     return module
 
 
-def trained(
-    loss: Callable[[], torch.Tensor], of: Any, steps: int = 5, rate: float = 0.01
-) -> list[float]:
+def trained(loss: Callable[[], torch.Tensor], of: Any, steps: int = 5, rate: float = 0.01) -> list[float]:
     """The losses of some steps: of an optimizer, or of Adam on the parameters of a module or those given."""
     if isinstance(of, torch.nn.Module):
         of = list(of.parameters())
@@ -81,7 +79,9 @@ def perceptron(inputs: int = 4, outputs: int = 2, hidden: int = 16) -> Any:
     )
 
 
-def batches(count: int = 4, size: int = 8, inputs: int = 4, classes: int = 2) -> list[tuple[torch.Tensor, torch.Tensor]]:
+def batches(
+    count: int = 4, size: int = 8, inputs: int = 4, classes: int = 2
+) -> list[tuple[torch.Tensor, torch.Tensor]]:
     """Some batches of points and classes."""
     return [(normal(size, inputs), integers(classes, size)) for _ in range(count)]
 

@@ -71,7 +71,7 @@ class Rounds:
         self.engine, self._logs = engine, logs
         self._process = subprocess.Popen(
             [*command(engine, python), str(ROOT / "bench" / "rounds.py")],
-            env=environment(() if python == sys.executable else [_ours(), str(ROOT)]),
+            env=environment(() if python == sys.executable else [ours(), str(ROOT)]),
             cwd=logs,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -118,7 +118,7 @@ class Rounds:
         return dict(answer)
 
 
-def _ours() -> str:
+def ours() -> str:
     """The folder of this checkout's clew, if it was built there."""
     return str(ROOT / "src") if list((ROOT / "src" / "clew").glob("_core.*.so")) else str(ROOT)
 
@@ -220,7 +220,8 @@ def page(libraries: Sequence[dict[str, Any]], results: dict[str, Result]) -> str
         faster=sum(ratio <= 1 for ratio in ratios),
         median=f"{ratios[len(ratios) // 2]:.2f}" if ratios else "",
         table=markdown([heading, *(row(library, result) for library, result in shown)]),
-        reasons="\n".join(f"- {library['distribution']}: {reason(library, result)}" for library, result in bad) or "None.",
+        reasons="\n".join(f"- {library['distribution']}: {reason(library, result)}" for library, result in bad)
+        or "None.",
         load=f"{os.getloadavg()[2]:.0f} of {described['processors']}",
         machine=f"{described['processor']}, one thread, {described['date']}",
     )

@@ -102,7 +102,10 @@ def serve() -> None:
                 os._exit(0)
         status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
         if status:
-            answer({"error": f"not done after {job['limit']} s" if status == -signal.SIGALRM else f"ended with {status}"}, answers)
+            answer(
+                {"error": f"not done after {job['limit']} s" if status == -signal.SIGALRM else f"ended with {status}"},
+                answers,
+            )
 
 
 def main() -> int:

@@ -9,6 +9,8 @@ def main():
     found, points = [], normal(16, 4)
     for rectify in (True, False):
         model = perceptron()
-        optimizer = AdaBelief(model.parameters(), lr=1e-2, eps=1e-8, rectify=rectify, weight_decouple=True, print_change_log=False)
+        optimizer = AdaBelief(
+            model.parameters(), lr=1e-2, eps=1e-8, rectify=rectify, weight_decouple=True, print_change_log=False
+        )
         found.append(trained(lambda: model(points).square().mean(), optimizer, steps=8))  # noqa: B023
     return found

@@ -1,15 +1,32 @@
-"""Fisher information and K-FAC of a small network."""
+"""Fisher information of a network, whole and by layers; batch gradients and the Jacobian."""
 
 import torch
-from asdl import FISHER_EMP, SHAPE_DIAG, SHAPE_FULL, SHAPE_KRON, fisher_for_cross_entropy
+from asdl import (
+    FISHER_EXACT,
+    LOSS_CROSS_ENTROPY,
+    SHAPE_FULL,
+    SHAPE_LAYER_WISE,
+    FisherConfig,
+    batch_gradient,
+    get_fisher_maker,
+    jacobian,
+)
 
 from bench.drawn import integers, normal, perceptron
 
 
 def main():
     points, classes, found = normal(8, 4), integers(2, 8), []
-    for shape in (SHAPE_FULL, SHAPE_DIAG, SHAPE_KRON):
+    for shape in (SHAPE_FULL, SHAPE_LAYER_WISE):
         model = perceptron()
-        fisher_for_cross_entropy(model, FISHER_EMP, shape, inputs=points, targets=classes)
-        found += [value.data for value in [getattr(model, "fisher_emp", None)] if value is not None]
-    return found or 1.0
+        config = FisherConfig(
+            fisher_type=FISHER_EXACT, fisher_shapes=[shape], loss_type=LOSS_CROSS_ENTROPY, data_size=8
+        )
+        maker = get_fisher_maker(model, config)
+        maker.setup_loss_call(torch.nn.functional.cross_entropy, maker.setup_model_call(model, points), classes)
+        maker.forward_and_backward()
+        found += [module.fisher.data for module in model.modules() if hasattr(module, "fisher")]
+    gradients = batch_gradient(
+        model, lambda: torch.nn.functional.cross_entropy(model(points), classes, reduction="sum")
+    )
+    return found, gradients, jacobian(model, points)

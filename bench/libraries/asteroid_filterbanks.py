@@ -1,6 +1,6 @@
 """Banks of filters: learned, short-time Fourier, and back."""
 
-from asteroid_filterbanks import Decoder, Encoder, FreeFB, ParamSincFB, STFTFB, transforms
+from asteroid_filterbanks import STFTFB, Decoder, Encoder, FreeFB, ParamSincFB, transforms
 
 from bench.drawn import filled, normal
 

@@ -7,7 +7,13 @@ from bench.drawn import normal
 
 def main():
     sound, other, found = normal(2, 1, 4096), normal(2, 1, 4096).requires_grad_(), []
-    kinds = [auraloss.freq.STFTLoss(), auraloss.freq.MultiResolutionSTFTLoss(), auraloss.time.SISDRLoss(), auraloss.time.ESRLoss(), auraloss.time.LogCoshLoss()]
+    kinds = [
+        auraloss.freq.STFTLoss(),
+        auraloss.freq.MultiResolutionSTFTLoss(),
+        auraloss.time.SISDRLoss(),
+        auraloss.time.ESRLoss(),
+        auraloss.time.LogCoshLoss(),
+    ]
     for loss in kinds:
         found.append(loss(other, sound))
     sum(found).backward()

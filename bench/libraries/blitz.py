@@ -19,4 +19,9 @@ class Network(torch.nn.Module):
 
 def main():
     model, x, y = filled(Network()), normal(8, 5, 3), normal(8, 1)
-    return trained(lambda: model.sample_elbo(inputs=x, labels=y, criterion=torch.nn.MSELoss(), sample_nbr=2, complexity_cost_weight=0.01), model)
+    return trained(
+        lambda: model.sample_elbo(
+            inputs=x, labels=y, criterion=torch.nn.MSELoss(), sample_nbr=2, complexity_cost_weight=0.01
+        ),
+        model,
+    )

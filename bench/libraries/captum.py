@@ -1,6 +1,14 @@
 """Attributions: integrated gradients, DeepLift, saliency, occlusion, layers."""
 
-from captum.attr import DeepLift, FeatureAblation, GradientShap, IntegratedGradients, LayerConductance, Occlusion, Saliency
+from captum.attr import (
+    DeepLift,
+    FeatureAblation,
+    GradientShap,
+    IntegratedGradients,
+    LayerConductance,
+    Occlusion,
+    Saliency,
+)
 
 from bench.drawn import normal, perceptron
 

@@ -1,8 +1,6 @@
 """Attention for tokens that a router chooses, by coordinate descent."""
 
-import torch
 from colt5_attention import ConditionalRoutedFeedForward
-from colt5_attention.transformer_block import coor_descent
 
 from bench.drawn import filled, normal, trained
 

@@ -11,6 +11,8 @@ def main():
     parameters = [*model.parameters()]
     vector = normal(sum(parameter.numel() for parameter in parameters))
     for kind in (HessianLinearOperator, GGNLinearOperator, EFLinearOperator, KFACLinearOperator):
-        operator = kind(model, loss, parameters, data, **({"fisher_type": "empirical"} if kind is KFACLinearOperator else {}))
+        operator = kind(
+            model, loss, parameters, data, **({"fisher_type": "empirical"} if kind is KFACLinearOperator else {})
+        )
         found.append(operator @ vector)
     return found

@@ -11,6 +11,8 @@ def main():
     product = filled(o3.FullyConnectedTensorProduct(irreps, o3.Irreps.spherical_harmonics(2), "4x0e + 2x1o"))
     linear = filled(o3.Linear(irreps, "2x0e"))
     features, harmonics = irreps.randn(6, -1), o3.spherical_harmonics([0, 1, 2], points, True)
-    losses = trained(lambda: linear(product(features, harmonics)).square().mean(), [*product.parameters(), *linear.parameters()])
+    losses = trained(
+        lambda: linear(product(features, harmonics)).square().mean(), [*product.parameters(), *linear.parameters()]
+    )
     rotation = o3.Irreps("1x1o").D_from_angles(torch.tensor(0.3), torch.tensor(0.5), torch.tensor(0.7))
     return losses, harmonics, rotation, o3.wigner_3j(1, 1, 2)

@@ -13,5 +13,7 @@ def main():
     found = [sigmoid_focal_loss(scores, classes, 0.25, 2.0, "sum"), smooth_l1_loss(scores, classes, 0.5, "mean")]
     found.append(giou_loss(boxes, boxes.flip(0).detach(), "sum"))
     sum(found).backward()
-    schedule = CompositeParamScheduler([LinearParamScheduler(0, 1), CosineParamScheduler(1, 0)], [0.3, 0.7], ["rescaled", "rescaled"])
+    schedule = CompositeParamScheduler(
+        [LinearParamScheduler(0, 1), CosineParamScheduler(1, 0)], [0.3, 0.7], ["rescaled", "rescaled"]
+    )
     return found, scores.grad, boxes.grad, [schedule(i / 10) for i in range(10)]

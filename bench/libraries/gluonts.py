@@ -1,8 +1,7 @@
 """DeepAR: the loss of a batch and a prediction's distribution."""
 
 import torch
-from gluonts.torch.distributions import NegativeBinomialOutput, StudentTOutput
-from gluonts.torch.modules.quantile_output import QuantileOutput
+from gluonts.torch.distributions import NegativeBinomialOutput, QuantileOutput, StudentTOutput
 from gluonts.torch.scaler import MeanScaler, StdScaler
 
 from bench.drawn import filled, integers, normal, trained

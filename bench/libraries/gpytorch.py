@@ -11,7 +11,10 @@ from bench.drawn import trained, uniform
 class Exact(gpytorch.models.ExactGP):
     def __init__(self, x, y, likelihood):
         super().__init__(x, y, likelihood)
-        self.mean, self.kernel = gpytorch.means.ConstantMean(), gpytorch.kernels.ScaleKernel(gpytorch.kernels.MaternKernel())
+        self.mean, self.kernel = (
+            gpytorch.means.ConstantMean(),
+            gpytorch.kernels.ScaleKernel(gpytorch.kernels.MaternKernel()),
+        )
 
     def forward(self, x):
         return MultivariateNormal(self.mean(x), self.kernel(x))

@@ -1,7 +1,6 @@
 """Neural posterior and ratio estimators."""
 
 import lampe
-import torch
 
 from bench.drawn import filled, normal, trained
 

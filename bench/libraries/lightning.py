@@ -27,7 +27,12 @@ class Classifier(lightning.LightningModule):
 def main():
     data = torch.utils.data.TensorDataset(normal(32, 4), integers(2, 32))
     loader = torch.utils.data.DataLoader(data, batch_size=8)
-    quiet = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False, "enable_model_summary": False}
+    quiet = {
+        "logger": False,
+        "enable_checkpointing": False,
+        "enable_progress_bar": False,
+        "enable_model_summary": False,
+    }
     trainer, model = lightning.Trainer(max_epochs=2, accelerator="cpu", **quiet), Classifier()
     trainer.fit(model, loader, loader)
     return model.losses, trainer.callback_metrics["val"]

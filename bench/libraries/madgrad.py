@@ -9,5 +9,7 @@ def main():
     found, points = [], normal(16, 4)
     for kind in (madgrad.MADGRAD, madgrad.MirrorMADGRAD):
         model = perceptron()
-        found.append(trained(lambda: model(points).square().mean(), kind(model.parameters(), lr=1e-2, weight_decay=1e-4)))  # noqa: B023
+        found.append(
+            trained(lambda: model(points).square().mean(), kind(model.parameters(), lr=1e-2, weight_decay=1e-4))
+        )
     return found

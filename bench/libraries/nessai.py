@@ -1,8 +1,6 @@
 """The flow that nested sampling proposes from."""
 
-import torch
 from nessai.flows import configure_model
-from nessai.flowmodel import config
 
 from bench.drawn import filled, normal, trained
 
@@ -10,7 +8,7 @@ from bench.drawn import filled, normal, trained
 def main():
     found = []
     for kind in ("realnvp", "nsf"):
-        flow = configure_model({"n_inputs": 2, "n_blocks": 2, "n_layers": 1, "n_neurons": 8, "ftype": kind, "device_tag": "cpu"})
+        flow = configure_model({"n_inputs": 2, "n_blocks": 2, "n_layers": 1, "n_neurons": 8, "ftype": kind})
         flow = flow[0] if isinstance(flow, tuple) else flow
         filled(flow)
         points = 0.3 * normal(32, 2)

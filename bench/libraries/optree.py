@@ -1,7 +1,6 @@
 """Trees of tensors: mapped, flattened and gathered."""
 
 import optree
-import torch
 
 from bench.drawn import normal
 

@@ -6,7 +6,13 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from bench.drawn import filled, integers, trained
 
-CONFIG = {"vocab_size": 64, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+CONFIG = {
+    "vocab_size": 64,
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+}
 
 
 def main():

@@ -13,5 +13,8 @@ def main():
     exact = ot.emd2(a, b, cost)
     found = [exact, *torch.autograd.grad(exact, x, retain_graph=True)]
     found += [ot.sinkhorn2(a, b, cost, 1.0), ot.unbalanced.sinkhorn_unbalanced2(a, b, cost, 1.0, 1.0)]
-    found += [ot.sliced_wasserstein_distance(x, y, seed=0, n_projections=10), ot.gaussian.bures_wasserstein_mapping(x, y)[0]]
+    found += [
+        ot.sliced_wasserstein_distance(x, y, seed=0, n_projections=10),
+        ot.gaussian.empirical_bures_wasserstein_distance(x, y),
+    ]
     return found

@@ -15,7 +15,9 @@ def main():
     found = []
     for kind in (TransE, ComplEx):
         model = filled(kind(triples_factory=factory, embedding_dim=8, random_seed=1))
-        loop = SLCWATrainingLoop(model=model, triples_factory=factory, optimizer=torch.optim.Adam(model.parameters(), lr=0.01))
+        loop = SLCWATrainingLoop(
+            model=model, triples_factory=factory, optimizer=torch.optim.Adam(model.parameters(), lr=0.01)
+        )
         found.append(loop.train(factory, num_epochs=2, batch_size=16, use_tqdm=False))
         found.append(model.score_hrt(triples[:4]))
     return found

@@ -24,6 +24,8 @@ def main():
     guide = AutoNormal(model)
     inference = SVI(model, guide, pyro.optim.Adam({"lr": 0.05}), Trace_ELBO())
     losses = [inference.step() for _ in range(6)]
-    chain = MCMC(HMC(model, step_size=0.02, num_steps=3, adapt_step_size=False), 4, warmup_steps=2, disable_progbar=True)
+    chain = MCMC(
+        HMC(model, step_size=0.02, num_steps=3, adapt_step_size=False), 4, warmup_steps=2, disable_progbar=True
+    )
     chain.run()
     return losses, guide.median(), chain.get_samples()["w"]

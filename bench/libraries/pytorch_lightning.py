@@ -23,7 +23,14 @@ class Classifier(pytorch_lightning.LightningModule):
 
 def main():
     data = torch.utils.data.TensorDataset(normal(32, 4), integers(2, 32))
-    quiet = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False, "enable_model_summary": False}
+    quiet = {
+        "logger": False,
+        "enable_checkpointing": False,
+        "enable_progress_bar": False,
+        "enable_model_summary": False,
+    }
     model = Classifier()
-    pytorch_lightning.Trainer(max_epochs=2, accelerator="cpu", **quiet).fit(model, torch.utils.data.DataLoader(data, batch_size=8))
+    pytorch_lightning.Trainer(max_epochs=2, accelerator="cpu", **quiet).fit(
+        model, torch.utils.data.DataLoader(data, batch_size=8)
+    )
     return model.losses, [*model.parameters()]

@@ -7,7 +7,13 @@ from bench.drawn import integers, normal
 
 def main():
     points, classes, found = normal(16, 8).requires_grad_(), integers(3, 16), []
-    kinds = [losses.TripletMarginLoss(), losses.ContrastiveLoss(), losses.NTXentLoss(), losses.MultiSimilarityLoss(), losses.CircleLoss()]
+    kinds = [
+        losses.TripletMarginLoss(),
+        losses.ContrastiveLoss(),
+        losses.NTXentLoss(),
+        losses.MultiSimilarityLoss(),
+        losses.CircleLoss(),
+    ]
     kinds += [losses.SupConLoss(), losses.TripletMarginLoss(distance=distances.CosineSimilarity())]
     for loss in kinds:
         found.append(loss(points, classes))

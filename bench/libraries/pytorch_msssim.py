@@ -7,4 +7,8 @@ from bench.drawn import trained, uniform
 
 def main():
     image, other = uniform(1, 3, 176, 176), uniform(1, 3, 176, 176).requires_grad_()
-    return ssim(image, other, data_range=1), ms_ssim(image, other, data_range=1), trained(lambda: 1 - MS_SSIM(data_range=1)(image, other), [other], 2)
+    return (
+        ssim(image, other, data_range=1),
+        ms_ssim(image, other, data_range=1),
+        trained(lambda: 1 - MS_SSIM(data_range=1)(image, other), [other], 2),
+    )

@@ -4,7 +4,7 @@ from pytorch_optimizer import load_optimizer
 
 from bench.drawn import normal, perceptron, trained
 
-NAMES = "adabelief", "adan", "adopt", "came", "lion", "madgrad", "muon", "prodigy", "ranger", "shampoo", "soap", "sophiah"
+NAMES = "adabelief", "adan", "adopt", "came", "lion", "madgrad", "muon", "prodigy", "ranger", "shampoo", "soap", "tiger"
 
 
 def main():
@@ -12,7 +12,10 @@ def main():
     for name in NAMES:
         model = perceptron()
         if name == "muon":
-            groups = [{"params": [p for p in model.parameters() if (p.dim() > 1) is muon], "use_muon": muon} for muon in (True, False)]
+            groups = [
+                {"params": [p for p in model.parameters() if (p.dim() > 1) is muon], "use_muon": muon}
+                for muon in (True, False)
+            ]
         else:
             groups = model.parameters()
         optimizer = load_optimizer(name)(groups, lr=1e-2)

@@ -13,7 +13,9 @@ def main():
     filled(model)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     manager = ppe.training.ExtensionsManager(model, optimizer, 2, iters_per_epoch=4, out_dir="result")
-    manager.extend(lambda manager: losses.append(manager.observation.get("loss", 0.0)), trigger=(1, "iteration"), name="keep")
+    manager.extend(
+        lambda manager: losses.append(manager.observation.get("loss", 0.0)), trigger=(1, "iteration"), name="keep"
+    )
     for points, classes in data:
         with manager.run_iteration():
             optimizer.zero_grad()

@@ -1,7 +1,6 @@
 """Layers for tables: gated units, trees and attention."""
 
-import torch
-from pytorch_tabular.models.common.layers import GatedFeatureLearningUnit, MixtureDensityHead
+from pytorch_tabular.models.common.layers import GatedFeatureLearningUnit
 from pytorch_tabular.models.common.layers.activations import entmax15, sparsemax
 
 from bench.drawn import filled, normal, trained

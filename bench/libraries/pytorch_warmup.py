@@ -8,7 +8,11 @@ from bench.drawn import normal, perceptron
 
 def main():
     found, points = [], normal(8, 4)
-    for kind in (pytorch_warmup.UntunedLinearWarmup, pytorch_warmup.UntunedExponentialWarmup, pytorch_warmup.RAdamWarmup):
+    for kind in (
+        pytorch_warmup.UntunedLinearWarmup,
+        pytorch_warmup.UntunedExponentialWarmup,
+        pytorch_warmup.RAdamWarmup,
+    ):
         model = perceptron()
         optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
         schedule, warmup = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=8), kind(optimizer)

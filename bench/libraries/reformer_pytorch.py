@@ -7,7 +7,9 @@ from bench.drawn import filled, integers, normal, trained
 
 
 def main():
-    model = filled(ReformerLM(num_tokens=32, dim=16, depth=2, max_seq_len=32, heads=2, bucket_size=8, n_hashes=2, causal=True))
+    model = filled(
+        ReformerLM(num_tokens=32, dim=16, depth=2, max_seq_len=32, heads=2, bucket_size=8, n_hashes=2, causal=True)
+    )
     tokens = integers(32, 2, 32)
 
     def loss():

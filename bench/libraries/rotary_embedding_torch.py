@@ -1,6 +1,5 @@
 """Rotary positions for queries and keys, with scales and axes."""
 
-import torch
 from rotary_embedding_torch import RotaryEmbedding, apply_rotary_emb
 
 from bench.drawn import normal

@@ -11,7 +11,10 @@ def main():
     transformer = filled(FTTransformer(n_cont_features=3, cat_cardinalities=[4, 4], d_out=1, **settings)).eval()
     found.append(trained(lambda: transformer(x, categories).square().mean(), transformer))
     sizes = {"d_in": 3, "d_out": 1, "n_blocks": 2, "d_block": 8}
-    for model in (MLP(**sizes, dropout=0.1), ResNet(**sizes, d_hidden=None, d_hidden_multiplier=2.0, dropout1=0.1, dropout2=0.0)):
+    for model in (
+        MLP(**sizes, dropout=0.1),
+        ResNet(**sizes, d_hidden=None, d_hidden_multiplier=2.0, dropout1=0.1, dropout2=0.0),
+    ):
         filled(model)
         found.append(trained(lambda: model(x).square().mean(), model))  # noqa: B023
     return found

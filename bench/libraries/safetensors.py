@@ -3,7 +3,6 @@
 import os
 import tempfile
 
-import torch
 from safetensors import safe_open
 from safetensors.torch import load, load_file, save, save_file, save_model
 
@@ -11,7 +10,13 @@ from bench.drawn import integers, normal, perceptron
 
 
 def main():
-    tensors = {"a": normal(3, 4), "b": integers(9, 5), "c": normal(2).bfloat16(), "d": normal(2, 2).half(), "e": normal(3) > 0}
+    tensors = {
+        "a": normal(3, 4),
+        "b": integers(9, 5),
+        "c": normal(2).bfloat16(),
+        "d": normal(2, 2).half(),
+        "e": normal(3) > 0,
+    }
     found = [load(save(tensors))[name].double() for name in sorted(tensors)]
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "x.safetensors")

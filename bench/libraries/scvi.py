@@ -4,7 +4,7 @@ import torch
 from scvi.distributions import NegativeBinomial, ZeroInflatedNegativeBinomial
 from scvi.nn import DecoderSCVI, Encoder
 
-from bench.drawn import filled, integers, normal, trained
+from bench.drawn import filled, integers, trained
 
 
 def main():

@@ -1,8 +1,7 @@
 """Sentence embeddings of a small BERT, trained by a contrastive loss."""
 
-import torch
-from sentence_transformers import SentenceTransformer, losses, util
-from sentence_transformers.models import Pooling, Transformer
+from sentence_transformers import util
+from sentence_transformers.models import Pooling
 from transformers import BertConfig, BertModel
 
 from bench.drawn import filled, integers, normal
@@ -16,6 +15,17 @@ def main():
     scores = util.cos_sim(embeddings, normal(4, 8))
     scores.square().sum().backward()
     hits = util.semantic_search(embeddings.detach(), normal(6, 8), top_k=2)
-    sizes = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "vocab_size": 50}
+    sizes = {
+        "hidden_size": 16,
+        "intermediate_size": 32,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "vocab_size": 50,
+    }
     bert = filled(BertModel(BertConfig(**sizes))).eval()
-    return scores, embeddings.grad, [hit["score"] for row in hits for hit in row], bert(integers(50, 2, 6)).pooler_output
+    return (
+        scores,
+        embeddings.grad,
+        [hit["score"] for row in hits for hit in row],
+        bert(integers(50, 2, 6)).pooler_output,
+    )

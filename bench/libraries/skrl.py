@@ -1,6 +1,5 @@
 """A policy with Gaussian actions, a memory and a schedule by divergence."""
 
-import gymnasium
 import torch
 from skrl.memories.torch import RandomMemory
 from skrl.resources.preprocessors.torch import RunningStandardScaler

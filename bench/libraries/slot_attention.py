@@ -7,7 +7,10 @@ from bench.drawn import filled, normal, trained
 
 def main():
     x, found = normal(2, 12, 16), []
-    for model in (SlotAttention(num_slots=3, dim=16, iters=2), MultiHeadSlotAttention(num_slots=3, dim=16, heads=2, iters=2)):
+    for model in (
+        SlotAttention(num_slots=3, dim=16, iters=2),
+        MultiHeadSlotAttention(num_slots=3, dim=16, heads=2, iters=2),
+    ):
         filled(model)
         found.append(trained(lambda: model(x).square().mean(), model, steps=3))  # noqa: B023
     return found

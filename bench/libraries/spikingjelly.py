@@ -8,7 +8,12 @@ from bench.drawn import filled, integers, normal, trained
 
 def main():
     settings = {"surrogate_function": surrogate.ATan(), "step_mode": "s"}
-    layers = [layer.Linear(4, 16), neuron.LIFNode(tau=2.0, **settings), layer.Linear(16, 2), neuron.ParametricLIFNode(**settings)]
+    layers = [
+        layer.Linear(4, 16),
+        neuron.LIFNode(tau=2.0, **settings),
+        layer.Linear(16, 2),
+        neuron.ParametricLIFNode(**settings),
+    ]
     model, points, classes = filled(torch.nn.Sequential(*layers)), 2 * normal(8, 4), integers(2, 8)
 
     def loss():

@@ -16,4 +16,10 @@ def main():
         TensorDictModule(perceptron(5, 1), in_keys=["hidden"], out_keys=["result"]),
     )
     result = network(data.clone())
-    return stacked["nested", "b"].sum(0), joined["a"], result["result"], stacked.reshape(8)["a"], data.flatten_keys()["nested.b"]
+    return (
+        stacked["nested", "b"].sum(0),
+        joined["a"],
+        result["result"],
+        stacked.reshape(8)["a"],
+        data.flatten_keys()["nested.b"],
+    )

@@ -18,6 +18,8 @@ def main():
     batch, _ = buffer.sample(8)
     observations = torch.as_tensor(np.array(batch.obs))
     actor = filled(DiscreteActor(preprocess_net=Net(state_shape=4, hidden_sizes=[16]), action_shape=2))
-    gaussian = filled(ContinuousActorProbabilistic(preprocess_net=Net(state_shape=4, hidden_sizes=[16]), action_shape=2))
+    gaussian = filled(
+        ContinuousActorProbabilistic(preprocess_net=Net(state_shape=4, hidden_sizes=[16]), action_shape=2)
+    )
     losses = trained(lambda: actor(observations)[0].square().mean(), actor)
     return losses, [part for part in gaussian(normal(3, 4))[0]], batch.rew

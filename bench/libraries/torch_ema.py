@@ -8,7 +8,10 @@ from bench.drawn import normal, perceptron
 
 def main():
     model, points = perceptron(), normal(16, 4)
-    average, optimizer = ExponentialMovingAverage(model.parameters(), decay=0.9), torch.optim.SGD(model.parameters(), lr=0.1)
+    average, optimizer = (
+        ExponentialMovingAverage(model.parameters(), decay=0.9),
+        torch.optim.SGD(model.parameters(), lr=0.1),
+    )
     for _ in range(4):
         optimizer.zero_grad()
         model(points).square().mean().backward()

@@ -10,7 +10,9 @@ from bench.drawn import filled, integers, normal, perceptron, trained
 class Network(torch.nn.Module):
     def __init__(self):
         super().__init__()
-        self.layers = torch.nn.ModuleList([GCNConv(4, 8), SAGEConv(8, 8), GATConv(8, 4, heads=2), GINConv(perceptron(8, 8))])
+        self.layers = torch.nn.ModuleList(
+            [GCNConv(4, 8), SAGEConv(8, 8), GATConv(8, 4, heads=2), GINConv(perceptron(8, 8))]
+        )
         self.last = torch.nn.Linear(8, 2)
 
     def forward(self, data):

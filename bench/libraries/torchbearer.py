@@ -1,7 +1,6 @@
 """A trial: epochs, metrics and callbacks."""
 
 import torch
-import torchbearer
 from torchbearer import Trial
 
 from bench.drawn import integers, normal, perceptron

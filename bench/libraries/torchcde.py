@@ -21,6 +21,15 @@ def main():
     spline = torchcde.CubicSpline(coefficients)
 
     def loss():
-        return torchcde.cdeint(X=spline, func=field, z0=torch.ones(2, 4), t=spline.interval, method="rk4")[:, -1].square().mean()
+        return (
+            torchcde.cdeint(X=spline, func=field, z0=torch.ones(2, 4), t=spline.interval, method="rk4")[:, -1]
+            .square()
+            .mean()
+        )
 
-    return coefficients, torchcde.natural_cubic_coeffs(path), torchcde.logsig_windows if False else 0.0, trained(loss, field, 3)
+    return (
+        coefficients,
+        torchcde.natural_cubic_coeffs(path),
+        torchcde.logsig_windows if False else 0.0,
+        trained(loss, field, 3),
+    )

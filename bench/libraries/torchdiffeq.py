@@ -1,8 +1,7 @@
 """A neural differential equation by dopri5, its adjoint, and rk4."""
 
-from torchdiffeq import odeint, odeint_adjoint
-
 import torch
+from torchdiffeq import odeint, odeint_adjoint
 
 from bench.drawn import normal, perceptron, trained
 

@@ -1,7 +1,6 @@
 """Descent of several losses: aggregated Jacobians."""
 
-import torch
-from torchjd.aggregation import MGDA, PCGrad, UPGrad
+from torchjd.aggregation import IMTLG, MGDA, PCGrad
 from torchjd.autojac import backward, jac_to_grad
 
 from bench.drawn import normal, perceptron
@@ -9,7 +8,7 @@ from bench.drawn import normal, perceptron
 
 def main():
     points, found = normal(8, 4), []
-    for aggregator in (UPGrad(), MGDA(), PCGrad()):
+    for aggregator in (MGDA(), PCGrad(), IMTLG()):
         model = perceptron()
         output = model(points)
         backward([output[:, 0].square().mean(), (output[:, 1] - 1).square().mean()])

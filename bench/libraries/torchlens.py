@@ -6,5 +6,5 @@ from bench.drawn import normal, perceptron
 
 
 def main():
-    log = torchlens.log_forward_pass(perceptron(), normal(3, 4))
-    return len(log.layer_list), [layer.activation for layer in log.layer_list if layer.activation is not None]
+    found = torchlens.trace(perceptron(), normal(3, 4))
+    return len(found), [found[place].out for place in range(len(found))]

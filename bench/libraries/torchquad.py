@@ -8,6 +8,8 @@ def main():
     bounds = torch.tensor([[0.0, 1.0], [-1.0, 2.0]], requires_grad=True)
     found = []
     for rule in (Trapezoid(), Simpson(), Boole(), GaussLegendre()):
-        value = rule.integrate(lambda x: torch.sin(x[:, 0]) + x[:, 1] ** 2, dim=2, N=441, integration_domain=bounds, backend="torch")
+        value = rule.integrate(
+            lambda x: torch.sin(x[:, 0]) + x[:, 1] ** 2, dim=2, N=441, integration_domain=bounds, backend="torch"
+        )
         found.append((value, *torch.autograd.grad(value, bounds)))
     return found

@@ -16,7 +16,9 @@ def main():
     actor = ProbabilisticActor(module, in_keys=["loc", "scale"], distribution_class=TanhNormal, return_log_prob=True)
     critic = ValueOperator(perceptron(4, 1), in_keys=["observation"])
     ends = {"done": torch.zeros(8, 1, dtype=torch.bool), "terminated": torch.zeros(8, 1, dtype=torch.bool)}
-    data = TensorDict({"observation": normal(8, 4), "next": {"observation": normal(8, 4), "reward": uniform(8, 1), **ends}}, [8])
+    data = TensorDict(
+        {"observation": normal(8, 4), "next": {"observation": normal(8, 4), "reward": uniform(8, 1), **ends}}, [8]
+    )
     data = actor(data).detach()
     GAE(gamma=0.9, lmbda=0.95, value_network=critic)(data)
     loss = ClipPPOLoss(actor, critic, entropy_bonus=False)

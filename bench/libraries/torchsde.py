@@ -23,6 +23,7 @@ class Process(torch.nn.Module):
 def main():
     process, start, times, found = Process(), normal(4, 3), torch.linspace(0, 1, 4), []
     for solve in (torchsde.sdeint, torchsde.sdeint_adjoint):
+
         def loss():
             noise = torchsde.BrownianInterval(0.0, 1.0, size=(4, 3), entropy=3, levy_area_approximation="space-time")
             return solve(process, start, times, bm=noise, dt=0.1)[-1].square().mean()  # noqa: B023

@@ -1,7 +1,14 @@
 """GPT-2, Llama and BERT of two layers: losses of some steps, and greedy generation."""
 
 import torch
-from transformers import BertConfig, BertForSequenceClassification, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
+from transformers import (
+    BertConfig,
+    BertForSequenceClassification,
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+)
 
 from bench.drawn import filled, integers, trained
 

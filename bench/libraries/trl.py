@@ -1,6 +1,5 @@
 """The loss of direct preferences and log-probabilities of answers."""
 
-import torch
 from trl.trainer.utils import pad, selective_log_softmax
 
 from bench.drawn import integers, normal

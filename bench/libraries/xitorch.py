@@ -2,7 +2,7 @@
 
 import torch
 import xitorch
-from xitorch.integrate import quad, solve_ivp
+from xitorch.integrate import quad
 from xitorch.linalg import solve, symeig
 from xitorch.optimize import equilibrium, minimize, rootfinder
 
@@ -17,6 +17,6 @@ def main():
     matrix = xitorch.LinearOperator.m(a @ a.mT + torch.eye(3), is_hermitian=True)
     values = symeig(matrix, neig=2)[0]
     solution = solve(matrix, torch.ones(3, 1))
-    area = quad(lambda x, a: torch.exp(-(x**2)) * a.sum(), 0.0, 1.0, params=(a,))
+    area = quad(lambda x, a: torch.exp(-(x**2)) * a.sum(), torch.tensor(0.0), torch.tensor(1.0), params=(a,))
     total = sum(value.sum() for value in (root, least, fixed, values, solution, area))
     return total, root, least, values, solution, area, torch.autograd.grad(total, a)

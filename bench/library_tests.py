@@ -1,0 +1,181 @@
+"""Tests that libraries bring with them: a fixed part of each, on PyTorch and on clew.
+
+python bench/library_tests.py --python DIR/bin/python             all of them, without writing
+python bench/library_tests.py zuko --write                        one; adds it to docs/libraries.md
+python bench/library_tests.py zuko --keep                         one, with the tests that fail on clew alone
+
+`bench/library_tests.toml` is the table. Those are counted that pass on PyTorch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+import xml.etree.ElementTree
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+sys.path.append(str(ROOT))
+
+from bench.libraries import ours  # noqa: E402
+from bench.programs import environment, keep  # noqa: E402
+from bench.report import markdown  # noqa: E402
+from bench.sources import CACHE, MissingSource, fetched  # noqa: E402
+
+TABLE = ROOT / "bench" / "library_tests.toml"
+GLUE = ROOT / "bench" / "library_glue"
+RESULTS = ROOT / "docs" / "benchmarks" / "library_tests.json"
+
+
+@dataclass
+class Result:
+    """What became of the tests that pass on PyTorch: how many pass on clew, and which do not, each with its last words."""
+
+    name: str
+    torch: int = 0
+    clew: int = 0
+    torch_seconds: float = 0.0
+    clew_seconds: float = 0.0
+    failed: dict[str, str] = field(default_factory=dict)
+
+
+def source(library: dict[str, Any], sources: Path | None) -> Path:
+    """A folder with the library's source: from a repository, or the source distribution on PyPI."""
+    if "repository" in library:
+        return fetched(library, sources)
+    name, version = library["distribution"], library["version"]
+    folder = CACHE / f"{name}-{version}-source"
+    if not folder.exists():
+        with tempfile.TemporaryDirectory() as scratch:
+            command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
+            got = subprocess.run([*command, f"{name}=={version}", "-d", scratch], capture_output=True, text=True)
+            archives = list(Path(scratch).glob("*.tar.gz"))
+            if not archives:
+                raise MissingSource(f"{name} {version}: {got.stderr.strip().splitlines()[-1]}")
+            shutil.unpack_archive(archives[0], scratch)
+            shutil.move(next(path for path in Path(scratch).iterdir() if path.is_dir()), folder)
+    return folder
+
+
+def run(library: dict[str, Any], engine: str, python: str, folder: Path, limit: float) -> dict[str, str]:
+    """Run the tests. Returns the outcome of each: nothing where it passed, else the error's line."""
+    report = folder / f"{engine}.xml"
+    plugin = ["-p", "clew.pytest_as_torch"] if engine == "clew" else []
+    fixed = ["-q", "-p", "no:cacheprovider", "-o", "addopts=", "--tb=line", "--continue-on-collection-errors"]
+    path = [str(folder / name) for name in library.get("import", ["."])]
+    subprocess.run(
+        [python, "-m", "pytest", *plugin, *fixed, f"--junitxml={report}", *library["run"]],
+        cwd=folder,
+        env=environment([*path, ours(), str(ROOT)]) | library.get("environment", {}),
+        timeout=limit,
+        stdout=(folder / f"{engine}.txt").open("w"),
+        stderr=subprocess.STDOUT,
+    )
+    return outcomes(report)
+
+
+def outcomes(report: Path) -> dict[str, str]:
+    """Each test's error in a report of pytest; nothing for one that passed. Skipped tests are left out."""
+    found = {}
+    for case in xml.etree.ElementTree.parse(report).iter("testcase"):
+        if case.find("skipped") is not None:
+            continue
+        bad = next((child for child in case if child.tag in ("failure", "error")), None)
+        words = "" if bad is None else " ".join((bad.get("message") or bad.text or "failed").split())[:200]
+        name = f"{case.get('classname')}::{case.get('name')}"
+        found[name] = found.get(name, "") or words
+    return found
+
+
+def measure(library: dict[str, Any], python: str, sources: Path | None, limit: float) -> Result:
+    """Run the tests on both engines, in a copy of the source."""
+    result = Result(library["name"])
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "source"
+        shutil.copytree(source(library, sources), folder)
+        for name, text in library.get("files", {}).items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text)
+        if "glue" in library:
+            shutil.copy(GLUE / f"{library['glue']}.py", folder / "tests" / "test_glue.py")
+        began = time.perf_counter()
+        theirs = run(library, "torch", python, folder, limit)
+        between = time.perf_counter()
+        found = run(library, "clew", python, folder, 3 * limit)
+        result.torch_seconds, result.clew_seconds = between - began, time.perf_counter() - between
+    passed = [name for name, words in theirs.items() if not words]
+    result.torch = len(passed)
+    result.failed = {name: words for name in passed if (words := found.get(name, "was not run"))}
+    result.clew = result.torch - len(result.failed)
+    return result
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = parser().parse_args(arguments)
+    libraries = tomllib.loads(TABLE.read_text())["library"]
+    results: dict[str, Result] = {}
+    for library in libraries:
+        if options.names and library["name"] not in options.names:
+            continue
+        try:
+            result = measure(library, options.python, options.sources, options.limit)
+        except (MissingSource, subprocess.TimeoutExpired) as error:
+            print(f"{library['name']}: left out: {error}", flush=True)
+            continue
+        results[library["name"]] = result
+        print(" | ".join(row(library, result)), flush=True)
+        for name, words in result.failed.items() if options.keep else ():
+            print(f"    {name}: {words}")
+        if options.write:
+            keep(RESULTS, results, [one["name"] for one in libraries])
+    return int(any(result.clew < 0.95 * result.torch for result in results.values()))
+
+
+def table() -> str:
+    """The results that are kept, for a page."""
+    import json
+
+    if not RESULTS.exists():
+        return ""
+    found = json.loads(RESULTS.read_text())
+    libraries = [one for one in tomllib.loads(TABLE.read_text())["library"] if one["name"] in found]
+    heading = ["library", "tests", "pass on PyTorch", "of these on clew", "share", "PyTorch s", "clew s"]
+    return markdown([heading, *(row(one, Result(**found[one["name"]])) for one in libraries)])
+
+
+def row(library: dict[str, Any], result: Result) -> list[str]:
+    """A library's line of the table."""
+    chosen = " ".join(argument for argument in library["run"] if not argument.startswith("--"))
+    share = f"{100 * result.clew / max(result.torch, 1):.1f} %"
+    times = [f"{seconds:.0f}" for seconds in (result.torch_seconds, result.clew_seconds)]
+    return [
+        f"{library['name']} {library['version']}",
+        f"`{chosen}`",
+        str(result.torch),
+        str(result.clew),
+        share,
+        *times,
+    ]
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser("bench/library_tests.py", description="Tests of libraries, on both engines.")
+    made.add_argument("names", nargs="*", metavar="NAME", help="only these")
+    made.add_argument("--python", default=sys.executable, help="the Python that has the libraries (this one)")
+    made.add_argument("--sources", type=Path, metavar="DIR", help="git repositories, each in DIR/owner+name")
+    made.add_argument("--limit", type=float, default=300, help="seconds for a library's tests on PyTorch (300)")
+    made.add_argument("--keep", action="store_true", help="show the tests that fail on clew alone")
+    made.add_argument("--write", action="store_true", help="keep the results for docs/libraries.md")
+    return made
+
+
+if __name__ == "__main__":
+    sys.exit(main())
