@@ -131,7 +131,7 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
         }
         const bool plain = type == &tensor_type;
         if (!plain && PyTuple_GET_SIZE(args) > 0 && as_tensor(PyTuple_GET_ITEM(args, 0)))
-            return make_subclass(type, PyTuple_GET_ITEM(args, 0), false);
+            return as_subclass_method(PyTuple_GET_ITEM(args, 0), reinterpret_cast<PyObject*>(type));
         const Handle first = Handle::steal(checked(PyTuple_GetSlice(args, 0, plain ? PyTuple_GET_SIZE(args) : 1)));
         const Handle made =
             Handle::steal(checked(PyObject_Call(make, static_cast<PyObject*>(first.get()), plain ? kwargs : nullptr)));

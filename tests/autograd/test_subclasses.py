@@ -32,6 +32,23 @@ def test_operations_give_the_subclass(torch):
     assert type(x.max(0).values) is Meters
 
 
+@pytest.mark.parametrize("leaf", [True, False])
+def test_a_subclass_called_with_a_tensor_keeps_its_history(leaf, torch, oracle):
+    def gradient(m):
+        x = m.tensor([1.0, 2.0], requires_grad=True)
+        made = subclass(m)(x if leaf else x * 3)
+        (made * made).sum().backward()
+        return type(made).__name__, made.is_leaf, x.grad.tolist()
+
+    assert gradient(torch) == gradient(oracle)
+
+
+def test_a_subclass_called_with_a_tensor_shares_its_memory(torch):
+    x = torch.ones(2)
+    subclass(torch)(x)[0] = 5
+    assert x.tolist() == [5, 1]
+
+
 def test_mixed_with_plain_tensors(torch):
     Meters = subclass(torch)
     x = torch.ones(2).as_subclass(Meters)
