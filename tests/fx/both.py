@@ -18,7 +18,12 @@ def loaded(name: str) -> types.ModuleType:
     module = types.ModuleType(f"programs_of_{name}")
     text = TEXT.replace("import torch\n", f"import {name} as torch\n").replace("import torch.nn.", f"import {name}.nn.")
     text = text.replace("from torch import", f"from {name} import")
-    exec(compile(text.replace("import torch.fx", f"import {name}.fx"), f"<programs of {name}>", "exec"), vars(module))
+    exec(
+        compile(
+            text.replace("import torch.fx", f"import {name}.fx"), f"<programs of {name}>", "exec", dont_inherit=True
+        ),
+        vars(module),
+    )
     return module
 
 

@@ -133,8 +133,6 @@ class PythonCode:
 
     src: str
     globals: dict[str, Any]
-    _lineno_map: dict[int, int | None] | None = None
-    _prologue_start: int = 0
 
 
 class _PyTreeInfo(NamedTuple):
@@ -251,10 +249,9 @@ class _Writer:
 
     def written(self) -> PythonCode:
         dying = self.last_uses()
-        for index, node in enumerate(self.nodes):
+        for node in self.nodes:
             if self.verbose:
                 self.tell_place(node)
-            self.body.append(f"# COUNTER: {index}\n")
             line = self.line(node)
             if node.op == "placeholder":
                 self.body.append(line)
@@ -273,24 +270,8 @@ class _Writer:
         for name, value in self.codegen.additional_globals():
             self.global_name(name, value)
         first = self.codegen.gen_fn_def(self.parameters, self.returns)
-        code, lines = self.counted("".join(body), first.count("\n") + 1)
-        return PythonCode(f"\n{heads}\n\n{first}\n{code}", self.globals, lines, heads.count("\n") + 4)
-
-    @staticmethod
-    def counted(body: str, start: int) -> tuple[str, dict[int, int | None]]:
-        """The body without its counters, and which node each line is of."""
-        lines: list[str] = []
-        of_line: dict[int, int | None] = {}
-        current = None
-        for line in body.split("\n"):
-            counter = re.search(r"# COUNTER: (\d+)", line)
-            if counter:
-                current = int(counter.group(1))
-            else:
-                of_line[len(lines) + start] = current
-                lines.append(line)
-        text = "\n".join(lines).lstrip("\n")
-        return "\n".join(f"    {line}" for line in text.split("\n")), of_line
+        lines = "".join(body).lstrip("\n").replace("\n", "\n    ")
+        return PythonCode(f"\n{heads}\n\n{first}\n    {lines}", self.globals)
 
     def last_uses(self) -> dict[Node, list[Node]]:
         """For each node the values that nothing after it uses."""
@@ -387,8 +368,8 @@ class _Writer:
         return name
 
     def type_text(self, value: Any) -> str:
-        if value == ():
-            return "()"
+        if value == () or isinstance(value, str):  # a string: `from __future__ import annotations`
+            return repr(value)
         if isinstance(value, types.UnionType):
             return "|".join(map(self.type_text, typing.get_args(value)))
         origin = getattr(value, "__origin__", None)
@@ -398,7 +379,7 @@ class _Writer:
             # `typing.List[int]` has the origin `list`, but is written as it was.
             origin = _OF_TYPING.get(origin, origin)
         name = self.global_name(_type_repr(origin), origin)
-        inner = value.dims if hasattr(value, "dims") else typing.get_args(value)
+        inner = typing.get_args(value)
         return f"{name}[{','.join(map(self.type_text, inner))}]" if inner else name
 
     def text(self, value: Any) -> str:

@@ -284,7 +284,7 @@ class Tracer(TracerBase):
                     f"Tracing expected {len(wanted)} arguments but got {len(concrete_args)} concrete arguments"
                 )
             concrete_args = dict(zip(wanted, concrete_args, strict=True))
-        annotations = inner.__annotations__
+        annotations = _annotations(inner)
         args += [self._placeholder(name, concrete_args or {}, signature, annotations) for name in wanted]
         if code.co_kwonlyargcount or code.co_flags & _VARIADIC:
             rest = iter(names[total:])
@@ -299,7 +299,7 @@ class Tracer(TracerBase):
         codegen = _PyTreeCodeGen(_PyTreeInfo(names[:total], spec, None))
         self.graph.set_codegen(codegen)
 
-        def flat(*flat_args):  # type: ignore[no-untyped-def]  # what it returns has no annotation in the graph
+        def flat(*flat_args: Any) -> Any:
             results, out_spec = pytree.tree_flatten(root_fn(*pytree.tree_unflatten(list(flat_args), spec)))
             codegen.pytree_info = codegen.pytree_info._replace(out_spec=out_spec)
             return results
@@ -364,9 +364,6 @@ class Tracer(TracerBase):
             else:
                 self.root, function = Module(), root
             self.graph = Graph(tracer_cls=type(self))
-            if hasattr(function, "__code__"):
-                code = function.__code__
-                self.graph._co_fields = {name: getattr(code, name) for name in _CODE_FIELDS}
             self.tensor_attrs = {}
             for path, module in self.root.named_modules():
                 for name, value in vars(module).items():
@@ -376,7 +373,7 @@ class Tracer(TracerBase):
                 raise AssertionError(f"trace: expected a module or a Python function, got {type(function)}")
             found_in = function.__globals__
             traced, args = self.create_args_for_root(function, isinstance(root, Module), concrete_args)
-            returned = inspect.get_annotations(inspect.unwrap(traced)).get("return")
+            returned = _annotations(inspect.unwrap(traced)).get("return")
             with self._patches(found_in):
                 result = self.create_arg(traced(*args))
                 self.create_node("output", "output", (result,), {}, type_expr=returned)
@@ -417,15 +414,18 @@ class Tracer(TracerBase):
             yield
 
 
-_CODE_FIELDS = ("co_name", "co_filename", "co_firstlineno")
-
-
 def _give_attributes(placeholder: Any, node: Any) -> None:
     if isinstance(placeholder, PHBase) and placeholder is not PH:
         for name in dir(placeholder):
             value = getattr(placeholder, name)
             if not (callable(value) or name.startswith("__") or hasattr(node, name)):
                 setattr(node, name, value)
+
+
+def _annotations(function: Any) -> dict[str, Any]:
+    """Those of a function of the user's. PyTorch's own modules have none."""
+    ours = function.__globals__.get("__name__", "").startswith("clew.")
+    return {} if ours else function.__annotations__
 
 
 def _with_plain_parameters(function: Any, count: int) -> types.FunctionType:

@@ -94,11 +94,6 @@ class Graph:
         self.owning_module = owning_module
         self._tracer_cls, self._tracer_extras = tracer_cls, tracer_extras
         self._codegen = CodeGen()
-        self._co_fields: dict[str, Any] = {}
-
-    @property
-    def _owning_module(self) -> GraphModule | None:
-        return self.owning_module
 
     @property
     def nodes(self) -> _node_list:
@@ -170,7 +165,6 @@ class Graph:
         if memo is not None:
             memo.update({id(node): one for node, one in nodes.items()})
         copied._codegen = copy.deepcopy(self._codegen)
-        copied._co_fields = dict(self._co_fields)
         if found is not None:
             returned, output = found
             copied.output(returned, output.type).meta = copy.copy(output.meta)

@@ -36,21 +36,17 @@ class _Source:
         return self._text
 
 
-def _exec_with_source(src: str, names: dict[str, Any], co_fields: dict[str, Any] | None = None) -> None:
+def _exec_with_source(src: str, names: dict[str, Any]) -> None:
     """Run the code, under the name of a file whose lines `linecache` has."""
     file = f"<eval_with_key>.{next(_numbers)}"
-    if co_fields:
-        file += " from {co_filename}:{co_firstlineno} in {co_name}".format(**co_fields)
     # A file of its own for each code: linecache keeps the lines until they are asked for, and then for good.
     linecache.lazycache(file, {**names, "__name__": file, "__file__": file, "__loader__": _Source(src)})
     exec(compile(src, file, "exec", dont_inherit=True), names)
 
 
-def _forward_from_src(
-    src: str, names: dict[str, Any], co_fields: dict[str, Any] | None = None, name: str = "forward"
-) -> Any:
+def _forward_from_src(src: str, names: dict[str, Any], name: str = "forward") -> Any:
     names = names.copy()
-    _exec_with_source(src, names, co_fields)
+    _exec_with_source(src, names)
     return names.pop(name)
 
 
@@ -234,8 +230,8 @@ class GraphModule(Module):
         if isinstance(self._graph._codegen, _PyTreeCodeGen):
             _, self._in_spec, self._out_spec = self._graph._codegen.pytree_info
         made = self._graph.python_code(root_module="self")
-        self._code, self._lineno_map, self._prologue_start = made.src, made._lineno_map, made._prologue_start
-        forward = _forward_from_src(made.src, made.globals, self._graph._co_fields, self._graph._codegen._func_name)
+        self._code = made.src
+        forward = _forward_from_src(made.src, made.globals, self._graph._codegen._func_name)
         type(self).forward = forward  # type: ignore[method-assign]
         for child in self.children():
             if isinstance(child, GraphModule):
@@ -312,7 +308,7 @@ class GraphModule(Module):
         memo[id(self)] = copied
         root = _CodeOnlyModule(copy.deepcopy(self.__dict__, memo))
         graph = root.__dict__["_graph"]
-        GraphModule.__init__(copied, root, graph, type(self).__name__)
+        GraphModule.__init__(copied, root, graph)
         for name, value in vars(root).items():
             if name.endswith("_hooks") or name in ("meta", "_hooks"):
                 copied.__dict__[name] = value
@@ -321,7 +317,7 @@ class GraphModule(Module):
         return copied
 
     def __copy__(self) -> GraphModule:
-        copied = GraphModule(self, self.graph, type(self).__name__)
+        copied = GraphModule(self, self.graph)
         copied.meta = self.meta
         return copied
 

@@ -1,1 +1,0 @@
-"""What passes are made of."""
