@@ -48,6 +48,7 @@ from ._switches import get_float32_matmul_precision as get_float32_matmul_precis
 from ._switches import set_float32_matmul_precision as set_float32_matmul_precision
 from ._switches import use_deterministic_algorithms as use_deterministic_algorithms
 from ._tensor_protocols import from_dlpack as from_dlpack
+from ._tensor_protocols import frombuffer as frombuffer
 from ._typed import set_default_tensor_type as set_default_tensor_type
 from .autograd import enable_grad as enable_grad
 from .autograd import inference_mode as inference_mode
@@ -81,6 +82,8 @@ from . import nn as nn
 from . import onnx as onnx
 from . import optim as optim
 from . import overrides as overrides
+from . import profiler as profiler
+from . import quasirandom as quasirandom
 from . import random as random
 from . import serialization as serialization
 from . import sparse as sparse
@@ -117,11 +120,13 @@ from clew.nn.functional.activation_piecewise import hardshrink as hardshrink
 from clew.amp.autocast_mode import is_autocast_cache_enabled as is_autocast_cache_enabled
 from clew.amp.autocast_mode import is_autocast_cpu_enabled as is_autocast_cpu_enabled
 from clew.amp.autocast_mode import is_autocast_enabled as is_autocast_enabled
+from clew.fft._short_time import istft as istft
 from clew.keep.block import keep_graph as keep_graph
 from clew.serialization._loading import load as load
 from clew.keep.files import load_program as load_program
 from clew.nn.functional.pixels import native_channel_shuffle as native_channel_shuffle
 from clew.nn.functional.distance import pairwise_distance as pairwise_distance
+from clew.linalg._low_rank import pca_lowrank as pca_lowrank
 from clew.nn.functional.pixels import pixel_shuffle as pixel_shuffle
 from clew.nn.functional.pixels import pixel_unshuffle as pixel_unshuffle
 from clew.keep.python_steps import pure as pure
@@ -137,6 +142,8 @@ from clew.sparse._construction import sparse_coo_tensor as sparse_coo_tensor
 from clew.sparse._construction import sparse_csc_tensor as sparse_csc_tensor
 from clew.sparse._construction import sparse_csr_tensor as sparse_csr_tensor
 from clew.sparse import spmm as spmm
+from clew.fft._short_time import stft as stft
+from clew.linalg._low_rank import svd_lowrank as svd_lowrank
 from clew.func._vmap import vmap as vmap
 from clew.graph.memory.why_alive import why_alive as why_alive
 from ._functions import abs as abs
