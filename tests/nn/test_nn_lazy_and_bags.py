@@ -181,3 +181,15 @@ def test_cross_map_normalization(size):
     assert clew.autograd.gradcheck(clew.nn.CrossMapLRN2d(size, alpha=0.3, beta=0.6, k=1.5), (x,))
     with pytest.raises(ValueError, match="4D"):
         clew.nn.CrossMapLRN2d(3)(clew.ones(2, 3))
+
+
+def test_the_gradient_of_a_bag_is_sparse_where_asked():
+    tables = [module.ones(5, 2).requires_grad_() for module in (clew, torch)]
+    for module, table in zip((clew, torch), tables, strict=True):
+        given = module.tensor([[0, 2], [2, 3]])
+        bags = module.nn.functional.embedding_bag(given, table, mode="sum", sparse=True)
+        (bags * module.tensor([[1.0, 2.0], [3.0, 4.0]])).sum().backward()
+    ours, theirs = (table.grad for table in tables)
+    assert ours.is_sparse
+    assert theirs.is_sparse
+    assert ours.to_dense().tolist() == theirs.to_dense().tolist()

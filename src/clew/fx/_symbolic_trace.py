@@ -560,7 +560,7 @@ class _Patcher:
 
 
 def _assertion() -> Callable[..., Any]:
-    return clew._assert  # type: ignore[attr-defined, no-any-return]
+    return clew._assert
 
 
 @wrap

@@ -46,14 +46,14 @@ def embedding_bag(
 
     Raises:
         ValueError: shapes, the mode or the offsets do not fit.
-        NotImplementedError: `max_norm`, `scale_grad_by_freq`, `sparse`, or factors beside another mode.
+        NotImplementedError: `max_norm`, `scale_grad_by_freq`, or factors beside another mode.
 
     Example:
         >>> table = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
         >>> torch.nn.functional.embedding_bag(torch.tensor([[0, 1]]), table, mode="sum")
         tensor([[4., 6.]])
     """
-    refuse_embedding_options(max_norm, scale_grad_by_freq, sparse)
+    refuse_embedding_options(max_norm, scale_grad_by_freq)
     if mode not in ("mean", "sum", "max"):
         raise ValueError(f"embedding_bag: expected mode 'mean', 'sum' or 'max', got {mode!r}")
     if per_sample_weights is not None and mode != "sum":
@@ -83,7 +83,7 @@ def embedding_bag(
             f"{list(input.shape)} and {None if offsets is None else list(offsets.shape)}"
         )
     places = input.flatten()
-    rows = clew.embedding(weight, places)
+    rows = clew.embedding(weight, places, sparse=sparse)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.flatten().unsqueeze(1)
     if padding_idx is not None:

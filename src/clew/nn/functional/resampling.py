@@ -178,7 +178,6 @@ _RESAMPLE = {name: _define(name) for name in _KINDS}
 # ------------------------------------------------------------------------------------------------------------ functions
 _CORNERS = ("linear", "bilinear", "bicubic", "trilinear")
 _RANKS = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}
-_AREA = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)
 
 
 @domain(
@@ -241,7 +240,8 @@ def interpolate(
             f"{tuple(input.shape[2:])} and output {tuple(sizes)}"
         )
     if mode == "area":
-        return _AREA[axes - 1](input, sizes)
+        pool = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[axes - 1]
+        return pool(input, sizes)
     kind = f"{mode.replace('-', '_')}{axes}d" + ("_aa" if antialias else "")
     placed = [0.0] * (3 - axes) + scales
     result: Tensor = _RESAMPLE[kind](input, sizes, list(input.shape[2:]), bool(align_corners), *placed)

@@ -114,7 +114,8 @@ class EmbeddingBag(Module):
         embedding_dim: size of each.
         mode: `"mean"`, `"sum"` or `"max"`.
         include_last_offset, padding_idx: as in the function.
-        max_norm, scale_grad_by_freq, sparse: not supported.
+        sparse: whether the gradient of `weight` is a sparse tensor.
+        max_norm, scale_grad_by_freq: not supported.
 
     Attributes:
         weight: of shape (num_embeddings, embedding_dim), drawn from N(0, 1).
@@ -145,9 +146,9 @@ class EmbeddingBag(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        refuse_embedding_options(max_norm, scale_grad_by_freq, sparse)
+        refuse_embedding_options(max_norm, scale_grad_by_freq)
         self.num_embeddings, self.embedding_dim, self.mode = num_embeddings, embedding_dim, mode
-        self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse = max_norm, norm_type, False, False
+        self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse = max_norm, norm_type, False, sparse
         self.include_last_offset = include_last_offset
         self.padding_idx = None if padding_idx is None else embedding_padding(padding_idx, num_embeddings)
         shape = num_embeddings, embedding_dim
@@ -166,7 +167,7 @@ class EmbeddingBag(Module):
 
     def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         return embedding_bag(
-            input, self.weight, offsets, mode=self.mode, per_sample_weights=per_sample_weights,
+            input, self.weight, offsets, mode=self.mode, sparse=self.sparse, per_sample_weights=per_sample_weights,
             include_last_offset=self.include_last_offset, padding_idx=self.padding_idx,
         )  # fmt: skip
 
