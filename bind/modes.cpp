@@ -145,6 +145,14 @@ PyMethodDef public_functions[] = {
 
 void init_modes(nb::module_& m) {
     m.def(
+        "look_up_plainly",
+        [](nb::handle kind) {
+            auto* const type = reinterpret_cast<PyTypeObject*>(kind.ptr());
+            type->tp_getattro = PyObject_GenericGetAttr;
+            PyType_Modified(type);
+        },
+        nb::arg("kind"), "Instances of the class are not asked by __getattr__ (Note [Look-up of attributes]).");
+    m.def(
         "set_mode", [](const char* name, bool on) { return set_bits(bit_of(name), on); }, nb::arg("name"),
         nb::arg("on"), "Switches a mode of this thread; returns what it was.");
     m.def(

@@ -58,8 +58,13 @@ void Tracer::call(PyObject* callee, PyObject* const* arguments, std::size_t coun
         return call(PyMethod_GET_FUNCTION(callee), all.data(), all.size());
     }
     if (PyWeakref_CheckRef(callee)) {
-        if (is_older(callee)) stay_eager("calls a weak reference from before the call");
-        return;
+        if (!is_older(callee)) return;
+        // An instance is held weakly: when it dies, all that was recorded with it goes.
+        PyObject* const found = PyWeakref_GET_OBJECT(callee);
+        if (as_tensor(found) || !is_python_class(Py_TYPE(found)) || dict_of(found) == nullptr)
+            return stay_eager("calls a weak reference from before the call");
+        state.instance(found);
+        return add_older(found);
     }
     if (PyType_Check(callee)) return call_type(reinterpret_cast<PyTypeObject*>(callee), arguments, count);
     PyTypeObject* const type = Py_TYPE(callee);

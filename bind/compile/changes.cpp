@@ -152,7 +152,7 @@ void Tracer::set_item(PyObject* container, PyObject* key, PyObject* value) {
 // By the method of the type in C, which that of a class in Python may call.
 void Tracer::set_item_itself(PyObject* container, PyObject* key, PyObject* value) {
     if (is_argument(container)) return stay_eager("sets an item of an argument");
-    if (has_python_method(Py_TYPE(container), "__setitem__"))
+    if (has_python_method(Py_TYPE(container), "__setitem__") && !is_plain_dict(container))
         return stay_eager("sets an item of a container from before the call by a method of its base class");
     if (PyDict_Check(container) && (PyUnicode_CheckExact(key) || PyLong_CheckExact(key)))
         return stores_count(container, key) ? void() : set_entry(container, key, value);

@@ -124,6 +124,8 @@ bool is_exception_type(PyTypeObject* type) {
     return PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException));
 }
 
+bool is_plain_dict(PyObject* object) { return PyDict_Check(object) && !PyODict_Check(object); }
+
 bool has_python_method(PyTypeObject* type, const char* name) {
     const nb::object key = nb::steal(PyUnicode_InternFromString(name));
     PyObject* const found = _PyType_Lookup(type, key.ptr());

@@ -43,6 +43,7 @@ bool is_read_by_python(PyObject* object);          // only watched Python, or ca
 bool is_exact_as_double(PyObject* object);         // an int
 bool has_place(PyObject* list, PyObject* index);
 bool is_told(const std::string& attribute);  // of tensors: the recorder is told when it is read or set
+bool is_plain_dict(PyObject* object);        // of which all entries are set by PyDict_SetItem: no OrderedDict
 bool has_python_method(PyTypeObject* type, const char* name);
 PyObject* python_call_of(PyTypeObject* type);  // its `__call__`, borrowed; null: it has none that is a function
 std::string full_name(PyObject* callee);       // with its module

@@ -256,7 +256,9 @@ void ResultForm::make_effects(Made& made) const {
     for (const MadeEffect& one : effects_) {
         const nb::object value = make(one.value, made);
         PyObject* const holder = one.effect.holder.ptr();
-        if (one.effect.kind == Effect::SetItem)
+        if (one.effect.kind == Effect::SetItem && is_plain_dict(holder))
+            checked(PyDict_SetItem(holder, one.effect.key.ptr(), value.ptr()));
+        else if (one.effect.kind == Effect::SetItem)
             checked(PyObject_SetItem(holder, one.effect.key.ptr(), value.ptr()));
         else if (PyList_CheckExact(holder))
             checked(PyList_Append(holder, value.ptr()));

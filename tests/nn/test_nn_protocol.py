@@ -36,6 +36,141 @@ def test_a_wrapper_hands_on_what_it_has_not(agree):
     agree(program)
 
 
+def test_getattr_of_a_module_is_a_method(agree):
+    def program(m):
+        layer = m.nn.Linear(3, 2)
+        layer.register_buffer("scale", m.ones(1))
+        found = [layer.__getattr__(name) is getattr(layer, name) for name in ("weight", "bias", "scale")]
+        with pytest.raises(AttributeError, match="'Linear' object has no attribute 'in_features'"):
+            layer.__getattr__("in_features")
+        return found
+
+    agree(program)
+
+
+def test_an_override_is_asked_for_what_is_registered(agree):
+    """As by Pyro's modules, which register parameters by it: they were not trained, without an error."""
+
+    def program(m):
+        class Watch(m.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = m.nn.Parameter(m.ones(2))
+                self.register_buffer("mean", m.zeros(2))
+                self.inner = m.nn.Linear(2, 2)
+                self.plain = 3
+
+            def __getattr__(self, name):
+                asked.append(name)
+                return super().__getattr__(name)
+
+        class Derived(Watch):
+            pass
+
+        asked, seen = [], []
+        for kind in (Watch, Derived):
+            model = kind()
+            asked.clear()
+            for one in (model, copy.deepcopy(model), copy.copy(model)):
+                asked.clear()
+                one.weight, one.mean, one.inner, one.plain  # noqa: B018
+                seen.append((list(asked), sorted({"weight", "mean", "inner"} & vars(one).keys())))
+            model.mean = m.ones(2)
+            model.weight = None
+            seen.append((model.mean, model.weight, list(model._buffers), hasattr(model, "other")))
+            del model.inner
+            seen.append(list(model._modules))
+        return seen
+
+    agree(program)
+
+
+def test_a_class_that_is_set_later_is_asked_too(agree):
+    """As `pyro.nn.module.to_pyro_module_` does."""
+
+    def program(m):
+        class Watch(m.nn.Linear):
+            def __getattr__(self, name):
+                asked.append(name)
+                return super().__getattr__(name)
+
+        asked, layer = [], m.nn.Linear(2, 1)
+        layer.__class__ = Watch
+        layer.weight, layer.in_features  # noqa: B018
+        layer.__class__ = m.nn.Linear
+        layer.bias  # noqa: B018
+        return asked, list(layer._parameters), layer(m.ones(1, 2)).shape
+
+    agree(program)
+
+
+def test_the_tables_are_dicts(agree):
+    def program(m):
+        layer = m.nn.Linear(2, 1)
+        kinds = [isinstance(getattr(layer, name), dict) for name in ("_parameters", "_buffers", "_modules")]
+        made = type(layer._parameters)({"a": None}, b=None)
+        made["c"] = 1
+        kinds.append([dict(made), made.pop("a"), made.setdefault("d", 4), made.popitem(), len(made)])
+        kinds.append([key in vars(layer) for key in ("_parameters", "_buffers", "_modules")])
+        table = layer._parameters
+        table |= {"gain": m.nn.Parameter(m.ones(1))}
+        table.update(more=None)
+        kinds.append([layer._parameters is table, layer.gain.tolist(), layer.more, list(table)])
+        table.clear()
+        kinds.append([hasattr(layer, "weight"), dict(table)])
+        with pytest.raises(KeyError):
+            table.pop("weight")
+        with pytest.raises(KeyError):
+            table.popitem()
+        return kinds
+
+    agree(program)
+
+
+def test_attributes_before_init(agree):
+    """An object that `__new__` made, and a `__setattr__` that looks at the tables, as in `higher`."""
+
+    def program(m):
+        class Functional(m.nn.Module):
+            def __init__(self):
+                m.nn.Module.__init__(self)
+
+            def __setattr__(self, name, value):
+                if isinstance(value, m.nn.Module) and self.__dict__.get("_modules") is None:
+                    raise AttributeError("cannot assign module before Module.__init__() call")
+                super().__setattr__(name, value)
+
+        one = Functional()
+        one.layer = m.nn.Linear(1, 1)
+        seen = [list(one._modules)]
+        for value in (m.nn.Linear(1, 1), m.nn.Parameter(m.ones(1))):
+            with pytest.raises(AttributeError, match=r"before Module\.__init__"):
+                m.nn.Module.__setattr__(m.nn.Module.__new__(m.nn.Linear), "part", value)
+        bare = m.nn.Linear.__new__(m.nn.Linear)
+        bare.__dict__.update(_parameters={}, _buffers={}, _modules={}, training=True)
+        bare._parameters["weight"] = m.nn.Parameter(m.ones(1))
+        return [*seen, bare.weight.tolist(), [name for name, _ in bare.named_parameters()]]
+
+    agree(program)
+
+
+def test_a_copied_dict_is_another_modules(agree):
+    """As `nn.parallel.replicate` and `higher` copy modules."""
+
+    def program(m):
+        layer = m.nn.Linear(2, 1)
+        replica = type(layer).__new__(type(layer))
+        replica.__dict__ = layer.__dict__.copy()
+        replica._parameters = layer._parameters.copy()
+        replica._buffers, replica._modules = layer._buffers.copy(), layer._modules.copy()
+        before = layer.weight
+        replica.weight = m.nn.Parameter(m.zeros(1, 2))
+        replica._parameters["bias"] = None
+        return layer.weight is before, replica.weight.tolist(), replica.bias, layer.bias is None
+
+    agree(program)
+
+
 def test_the_tables_are_mappings_that_can_be_changed(agree):
     def program(m):
         model = net(m)

@@ -34,12 +34,15 @@ class OptimizedModule(Module):
         return self.compiled(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        if "_orig_mod" not in self.__dict__:  # while it is copied or loaded
+        module = self.__dict__.get("_modules", {}).get("_orig_mod")
+        if module is None:  # while it is copied or loaded
             raise AttributeError(f"OptimizedModule has no attribute {name!r}")
-        if hasattr(type(self.compiled), name) and not hasattr(self._orig_mod, name):  # no second way, but a sign to it
-            text = f"{type(self._orig_mod).__name__!r} object has no attribute {name!r}"
+        if name == "_orig_mod":
+            return module
+        if hasattr(type(self.compiled), name) and not hasattr(module, name):  # no second way, but a sign to it
+            text = f"{type(module).__name__!r} object has no attribute {name!r}"
             raise AttributeError(f"{text}; its compiled call has: take `.compiled.{name}`")
-        return getattr(self._orig_mod, name)
+        return getattr(module, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = name in ("_orig_mod", "compiled") or "compiled" not in self.__dict__ or hasattr(type(self), name)

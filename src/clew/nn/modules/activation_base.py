@@ -30,7 +30,8 @@ class Activation(Module):
 
     _options: ClassVar[dict[str, Any]] = {}
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
         cls._options = {name: getattr(cls, name) for name in cls.__annotations__} or cls._options
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -1,17 +1,19 @@
 """How a module keeps what is assigned to it.
 
-Parameters, buffers and child modules lie in the instance's own `__dict__`, like any other attribute: reading one costs
-what a plain attribute costs, and there is one place where a value is kept. What makes them special is that their names
-are also written down, in order, in one table for each kind. `module._parameters`, `_buffers` and `_modules` are live
-mappings over these tables.
+Parameters, buffers and child modules are in three dicts of the instance: `_parameters`, `_buffers`, `_modules`, and
+`Module.__getattr__` finds them there. That alone would make each read of a parameter several times as slow as that of a
+plain attribute. So a `Table`, which is a dict, also writes what it has into the instance's `__dict__`, where a plain
+look-up finds it (Note [Look-up of attributes]).
 """
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, KeysView, Mapping, MutableMapping, ValuesView
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import ref
 
-from clew import Tensor
+from clew import Tensor, _core
 
 from ..parameter import Buffer, Parameter
 
@@ -19,68 +21,79 @@ if TYPE_CHECKING:
     from .module import Module
 
 _V = TypeVar("_V")
-Names = dict[str, None]  # an ordered set
+TABLES = ("_parameters", "_buffers", "_modules")
+_missing: Any = object()
 
 
-class _Keys(KeysView[str]):
-    """As of a dict, whose order can be reversed, too; likewise the other two."""
-
-    def __reversed__(self) -> Iterator[str]:
-        return reversed(list(self))
-
-
-class _Items(ItemsView[str, _V]):
-    def __reversed__(self) -> Iterator[tuple[str, _V]]:
-        return reversed(list(self))
+# Note [Look-up of attributes]
+# A class with a `__getattr__` has another slot for look-ups, which CPython 3.11 does not specialize: each look-up takes
+# twice as long, those that never come to `__getattr__` as well. So a class that has the `__getattr__` of `Module` gets
+# the plain slot back, as if it had none. Nothing is lost: all that this function could find is in `__dict__`, too.
+# A class that overrides `__getattr__` wants to be asked. It has the slot that CPython gave it, and its instances have
+# ordinary dicts as tables, and nothing of them in `__dict__`.
 
 
-class _Values(ValuesView[_V]):
-    def __reversed__(self) -> Iterator[_V]:
-        return reversed(list(self))
+class Table(dict[str, _V]):
+    """The parameters, buffers or children of a module: a dict that is mirrored in the module's `__dict__`.
 
+    One that is made by hand, or whose module is gone, is a dict and no more.
+    """
 
-class Registered(MutableMapping[str, _V]):
-    """The registered attributes of one kind, as a mapping that writes through to the module."""
+    __slots__ = ("_key", "_owner")
+    _owner: Callable[[], Attributes | None]  # a weak reference
+    _key: str  # what it is in the module
 
-    __slots__ = ("_names", "_values")
-
-    def __init__(self, values: dict[str, Any], names: Names) -> None:
-        self._values, self._names = values, names
-
-    def __getitem__(self, name: str) -> _V:
-        if name not in self._names:
-            raise KeyError(name)
-        value: _V = self._values[name]
-        return value
+    def _mirror(self) -> dict[str, Any] | None:
+        """The `__dict__` of the module."""
+        owner = self._owner() if hasattr(self, "_owner") else None
+        return None if owner is None else owner.__dict__
 
     def __setitem__(self, name: str, value: _V) -> None:
-        self._names[name] = None
-        self._values[name] = value
+        dict.__setitem__(self, name, value)
+        mirror = self._mirror()
+        if mirror is not None:
+            mirror[name] = value
+            if mirror["_kinds"].get(name) != self._key:
+                mirror["_kinds"][name] = self._key
 
     def __delitem__(self, name: str) -> None:
-        del self._names[name]
-        del self._values[name]
+        self.pop(name)
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
+    def pop(self, name: str, *default: Any) -> Any:
+        """As of a dict, likewise the other methods."""
+        value = dict.pop(self, name, _missing)
+        if value is _missing:
+            if default:
+                return default[0]
+            raise KeyError(name)
+        mirror = self._mirror()
+        if mirror is not None:
+            if mirror.get(name, _missing) is value:
+                del mirror[name]
+            if mirror["_kinds"].get(name) == self._key:
+                del mirror["_kinds"][name]
+        return value
 
-    def __len__(self) -> int:
-        return len(self._names)
+    def popitem(self) -> tuple[str, _V]:
+        name = next(reversed(self), _missing)
+        return (name, self.pop(name)) if name is not _missing else dict.popitem(self)
 
-    def __reversed__(self) -> Iterator[str]:
-        return reversed(self._names)
+    def clear(self) -> None:
+        for name in list(self):
+            self.pop(name)
 
-    def keys(self) -> KeysView[str]:
-        return _Keys(self)
+    def update(self, *args: Any, **kwargs: Any) -> None:
+        for name, value in dict(*args, **kwargs).items():
+            self[name] = value
 
-    def items(self) -> ItemsView[str, _V]:
-        return _Items(self)
+    def setdefault(self, name: str, default: Any = None) -> Any:
+        if name not in self:
+            self[name] = default
+        return self[name]
 
-    def values(self) -> ValuesView[_V]:
-        return _Values(self)
-
-    def __repr__(self) -> str:
-        return repr(dict(self))
+    def __ior__(self, other: Any) -> Table[_V]:  # type: ignore[override,misc]
+        self.update(other)
+        return self
 
     def copy(self) -> dict[str, _V]:
         """A plain dict with the same items."""
@@ -91,58 +104,104 @@ class Registered(MutableMapping[str, _V]):
     def __reduce__(self) -> tuple[Any, ...]:
         return dict, (dict(self),)  # what is kept elsewhere, or copied, is no part of the module
 
-    def replace(self, items: Mapping[str, _V]) -> None:
-        """Have these items and no others."""
-        items = dict(items)
-        self.clear()
-        self.update(items)
+
+def _new_table(key: str, owner: Any, items: Mapping[str, Any] = MappingProxyType({})) -> Table[Any]:
+    table: Table[Any] = Table(items)
+    table._key, table._owner = key, owner
+    return table
+
+
+def _table(key: str) -> Any:
+    """The attribute `key` of a module, one of the three tables. What is assigned to it becomes a table."""
+
+    def get(self: Attributes) -> dict[str, Any]:
+        table = self.__dict__.get(key)
+        if table.__class__ is not Table or table._mirror() is not self.__dict__:
+            self._own_tables()
+            table = self.__dict__[key]
+        return table
+
+    def put(self: Attributes, items: Mapping[str, Any]) -> None:
+        self._forget_mirrored(key)
+        self.__dict__[key] = items
+        self._own_tables()
+
+    def delete(self: Attributes) -> None:
+        self._forget_mirrored(key)
+        del self.__dict__[key]
+
+    return property(get, put, delete)
 
 
 class Attributes:
     """The part of a module that registers parameters, buffers and children."""
 
     training: bool
-    _parameter_names: Names
-    _buffer_names: Names
-    _module_names: Names
+    _parameters: dict[str, Parameter | None] = _table("_parameters")
+    _buffers: dict[str, Tensor | None] = _table("_buffers")
+    _modules: dict[str, Module | None] = _table("_modules")
     _non_persistent_buffers_set: set[str]
 
     def __init__(self) -> None:
-        self.__dict__.update(
+        parameters: Any = {}
+        buffers: Any = {}
+        modules: Any = {}
+        if type(self).__getattr__ is Attributes.__getattr__:
+            parameters, buffers, modules = Table(), Table(), Table()
+            parameters._owner = buffers._owner = modules._owner = ref(self)
+            parameters._key, buffers._key, modules._key = TABLES
+        self.__dict__.update(  # at once, since CPython specializes look-ups in a dict that was made so
             training=True,
-            _parameter_names={},
-            _buffer_names={},
-            _module_names={},
+            _parameters=parameters,
+            _buffers=buffers,
+            _modules=modules,
+            _kinds={},
             _non_persistent_buffers_set=set(),
         )
 
-    @property
-    def _parameters(self) -> Registered[Parameter | None]:
-        return Registered(self.__dict__, self._parameter_names)
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if cls.__getattr__ is Attributes.__getattr__ and cls.__getattribute__ is object.__getattribute__:
+            _core.look_up_plainly(cls)
 
-    @_parameters.setter
-    def _parameters(self, items: Mapping[str, Parameter | None]) -> None:
-        self._parameters.replace(items)
+    def __getattr__(self, name: str) -> Any:
+        kept = self.__dict__
+        for key in TABLES:
+            if name in kept.get(key, ()):
+                return kept[key][name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
-    @property
-    def _buffers(self) -> Registered[Tensor | None]:
-        return Registered(self.__dict__, self._buffer_names)
+    def _own_tables(self) -> None:
+        """Make the tables this module's own: others come with a copied `__dict__`, or by hand."""
+        kept = self.__dict__
+        mirrored = type(self).__getattr__ is Attributes.__getattr__
+        kept["_kinds"] = kinds = {}
+        for key in TABLES:
+            if key not in kept:
+                raise AttributeError(f"'{type(self).__name__}' object has no attribute '{key}'")
+            items: dict[str, Any] = kept[key]
+            is_table = items.__class__ is Table
+            if mirrored and not (is_table and items._mirror() is kept):  # type: ignore[attr-defined]
+                items = kept[key] = _new_table(key, ref(self), items)
+                kept.update(items)
+            elif is_table and not mirrored:
+                self._forget_mirrored(key)
+                kept[key] = dict(items)
+            kinds.update(dict.fromkeys(items, key))
 
-    @_buffers.setter
-    def _buffers(self, items: Mapping[str, Tensor | None]) -> None:
-        self._buffers.replace(items)
+    def _forget_mirrored(self, key: str) -> None:
+        kept = self.__dict__
+        for name, value in kept.get(key, {}).items():
+            if kept.get(name, _missing) is value:
+                del kept[name]
 
-    @property
-    def _modules(self) -> Registered[Module | None]:
-        return Registered(self.__dict__, self._module_names)
-
-    @_modules.setter
-    def _modules(self, items: Mapping[str, Module | None]) -> None:
-        self._modules.replace(items)
-
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any: ...  # attributes are registered at run time
+    def _kind(self, name: str) -> str | None:
+        """The table that has the name. The kinds tell it without a look at what the table holds for it."""
+        kept = self.__dict__
+        if type(self).__getattr__ is Attributes.__getattr__:
+            kinds = kept.get("_kinds")
+            return None if kinds is None else kinds.get(name)
+        return next((key for key in TABLES if name in kept.get(key, ())), None)
 
     # Registration -----------------------------------------------------------------------------------------------------
 
@@ -161,7 +220,7 @@ class Attributes:
             >>> [name for name, _ in module.named_parameters()]
             ['scale']
         """
-        self._check_name("parameter", name, "_parameter_names")
+        self._check_name("parameter", name, "_parameters")
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
                 f"cannot assign '{type(param).__name__}' object to parameter '{name}' "
@@ -183,7 +242,7 @@ class Attributes:
             >>> list(module.buffers()), list(module.state_dict())
             ([tensor(0.)], [])
         """
-        self._check_name("buffer", name, "_buffer_names")
+        self._check_name("buffer", name, "_buffers")
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
                 f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (clew Tensor or None required)"
@@ -202,7 +261,7 @@ class Attributes:
         """
         if module is not None and not isinstance(module, Attributes):
             raise TypeError(f"{type(module).__name__} is not a Module subclass")
-        self._check_name("module", name, "_module_names")
+        self._check_name("module", name, "_modules")
         self._modules[name] = module
 
     register_module = add_module
@@ -224,43 +283,53 @@ class Attributes:
     def __setattr__(self, name: str, value: Any) -> None:
         kept = self.__dict__
         if isinstance(value, Parameter):
-            self._make_room(name, "_parameter_names")
+            self._make_room(name, "_parameters")
             self.register_parameter(name, value)
         elif isinstance(value, Attributes):
-            self._make_room(name, "_module_names")
-            if "_module_names" not in kept:
+            if "_modules" not in kept:
                 raise AttributeError("cannot assign module before Module.__init__() call")
+            self._make_room(name, "_modules")
             self._modules[name] = value  # type: ignore[assignment]
         elif isinstance(value, Buffer):
-            self._make_room(name, "_buffer_names")
+            self._make_room(name, "_buffers")
             self.register_buffer(name, value, value.persistent)
-        elif name in kept.get("_parameter_names", ()):
-            if value is not None:
-                self._refuse(name, value, "parameter", "clew.nn.Parameter")
-            kept[name] = None
-        elif name in kept.get("_module_names", ()):
-            if value is not None:
-                self._refuse(name, value, "child module", "clew.nn.Module")
-            kept[name] = None
-        elif name in kept.get("_buffer_names", ()):
-            if value is not None and not isinstance(value, Tensor):
-                self._refuse(name, value, "buffer", "clew.nn.Buffer, clew.Tensor")
-            kept[name] = value
         else:
-            object.__setattr__(self, name, value)
+            kind = self._kind(name)
+            if kind is None:
+                object.__setattr__(self, name, value)
+                if name == "__class__" and kept.get("_modules") is not None:
+                    self._own_tables()
+                return
+            expected, accepted = _KINDS[kind]
+            if value is not None and not (kind == "_buffers" and isinstance(value, Tensor)):
+                raise TypeError(
+                    f"cannot assign '{type(value).__name__}' as {expected} '{name}' ({accepted} or None expected)"
+                )
+            self._table_of(kind)[name] = value
 
     def __delattr__(self, name: str) -> None:
-        object.__delattr__(self, name)
-        for table in ("_parameter_names", "_buffer_names", "_module_names"):
-            self.__dict__.get(table, {}).pop(name, None)
-        self.__dict__.get("_non_persistent_buffers_set", set()).discard(name)
+        kind = self._kind(name)
+        if kind is None:
+            object.__delattr__(self, name)
+        else:
+            del self._table_of(kind)[name]
+            self._non_persistent_buffers_set.discard(name)
+
+    def _table_of(self, kind: str) -> dict[str, Any]:
+        if kind == "_buffers":
+            return self._buffers
+        return self._parameters if kind == "_parameters" else self._modules
 
     def _make_room(self, name: str, own: str) -> None:
         """Forget what `name` stood for, unless that was of the kind `own` (then its place in the order stays)."""
         kept = self.__dict__
-        if own in kept and name in kept and name not in kept[own]:
+        if kept.get(own) is not None and self._kind(name) != own and (name in kept or self._kind(name)):
             delattr(self, name)
 
-    @staticmethod
-    def _refuse(name: str, value: object, kind: str, expected: str) -> None:
-        raise TypeError(f"cannot assign '{type(value).__name__}' as {kind} '{name}' ({expected} or None expected)")
+
+# What is to be said of a wrong value for each.
+_KINDS = {
+    "_parameters": ("parameter", "clew.nn.Parameter"),
+    "_modules": ("child module", "clew.nn.Module"),
+    "_buffers": ("buffer", "clew.nn.Buffer, clew.Tensor"),
+}

@@ -26,11 +26,11 @@ class _ModuleSequence(Module):
         size, index = len(self), operator.index(index)
         if not -size <= index < size:
             raise IndexError(f"index {index} is out of range")
-        return next(itertools.islice(self._module_names, index % size, None))
+        return next(itertools.islice(self._modules, index % size, None))
 
     def _replace_all(self, modules: Iterable[Module]) -> None:
         modules = list(modules)
-        for name in list(self._module_names):
+        for name in list(self._modules):
             delattr(self, name)
         for index, module in enumerate(modules):
             self.add_module(str(index), module)
@@ -41,8 +41,7 @@ class _ModuleSequence(Module):
     def __getitem__(self: _S, index: slice) -> _S: ...
     def __getitem__(self: _S, index: int | slice) -> Module | _S:
         if not isinstance(index, slice):
-            child: Module = self.__dict__[self._name_at(index)]
-            return child
+            return self._modules[self._name_at(index)]  # type: ignore[return-value]
         part = type(self)()
         for name, module in list(self._modules.items())[index]:
             # A sequence that was given names keeps them.
@@ -53,7 +52,7 @@ class _ModuleSequence(Module):
         setattr(self, self._name_at(index), module)
 
     def __delitem__(self, index: int | slice) -> None:
-        names = list(self._module_names)
+        names = list(self._modules)
         kept_by_position = names == [str(position) for position in range(len(names))]
         for name in names[index] if isinstance(index, slice) else [self._name_at(index)]:
             delattr(self, name)
@@ -61,16 +60,16 @@ class _ModuleSequence(Module):
             self._replace_all(self)
 
     def __len__(self) -> int:
-        return len(self._module_names)
+        return len(self._modules)
 
     def __iter__(self) -> Iterator[Module]:
-        return map(self.__dict__.__getitem__, tuple(self._module_names))
+        return iter(tuple(self._modules.values()))  # type: ignore[arg-type]
 
     def append(self: _S, module: Module) -> _S:
         """Add `module` at the end."""
         # A slice of a Sequential keeps its names, so the next number may be taken.
         names = map(str, itertools.count(len(self)))
-        self.add_module(next(name for name in names if name not in self._module_names), module)
+        self.add_module(next(name for name in names if name not in self._modules), module)
         return self
 
     def extend(self: _S, modules: Iterable[Module]) -> _S:
@@ -121,9 +120,8 @@ class Sequential(_ModuleSequence):
 
     def forward(self, input: Any) -> Any:
         """The output of the last module."""
-        kept = self.__dict__
-        for name in self._module_names:
-            input = kept[name](input)
+        for module in self.__dict__["_modules"].values():
+            input = module(input)
         return input
 
     def __add__(self, other: Sequential) -> Sequential:
@@ -195,13 +193,13 @@ class ModuleDict(Module):
         del self._modules[key]
 
     def __len__(self) -> int:
-        return len(self._module_names)
+        return len(self._modules)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._module_names)
+        return iter(self._modules)
 
     def __contains__(self, key: str) -> bool:
-        return key in self._module_names
+        return key in self._modules
 
     def keys(self) -> KeysView[str]:
         """The names."""

@@ -11,6 +11,7 @@ from clew._device import check_device
 
 from ...utils.grads import clear_grad
 from . import hooks
+from .attributes import TABLES
 from .global_hooks import (
     register_module_backward_hook,
     register_module_forward_hook,
@@ -79,6 +80,8 @@ class Module(hooks.HookRegistration, State):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        if self.__dict__.keys() >= set(TABLES):
+            self._own_tables()
 
     # The whole tree ---------------------------------------------------------------------------------------------------
 

@@ -193,7 +193,7 @@ class State(Traversal):
         if strict:
             for key in state_dict:
                 name, _, below = key.removeprefix(prefix).partition(".")
-                known = self._module_names if below else local
+                known = self._modules if below else local
                 if key.startswith(prefix) and name not in known and not (expects_extra and key == extra):
                     unexpected_keys.append(key)
 

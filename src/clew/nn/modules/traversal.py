@@ -174,7 +174,7 @@ class Traversal(Attributes):
         """The buffer with the dotted name `target`."""
         found = self._get_member(target)
         path, _, name = target.rpartition(".")
-        if name not in self.get_submodule(path)._buffer_names:
+        if name not in self.get_submodule(path)._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
         return cast(Tensor, found)
 
@@ -187,10 +187,8 @@ class Traversal(Attributes):
 
 
 def _own_parameters(module: Module) -> list[tuple[str, Any]]:
-    kept = module.__dict__
-    return [(name, kept[name]) for name in kept["_parameter_names"]]
+    return list(module._parameters.items())
 
 
 def _own_buffers(module: Module) -> list[tuple[str, Any]]:
-    kept = module.__dict__
-    return [(name, kept[name]) for name in kept["_buffer_names"]]
+    return list(module._buffers.items())
