@@ -401,3 +401,39 @@ def test_equal_elements_share_the_gradient_in_vmap_too(name):
     assert clew.vmap(clew.func.grad(f))(x).tolist() == expected
     assert clew.func.jacrev(clew.vmap(f))(x).sum(0).tolist() == expected
     assert [clew.func.jacfwd(f)(row).tolist() for row in x] == expected
+
+
+@pytest.mark.parametrize("accumulate", [False, True])
+@pytest.mark.parametrize("dtype", ["int8", "int16", "float16", "bfloat16", "uint8", "bool"])
+def test_writes_of_narrow_types(dtype, accumulate, torch, oracle):
+    def program(m):
+        kind = getattr(m, dtype)
+        whole = m.arange(60).reshape(5, 4, 3).to(kind)
+        part, row = m.tensor([100, 7, 3]).to(kind), m.tensor([4, 0, 3])
+        made = []
+        for indices, values in [
+            ((row,), part),
+            ((m.tensor([-1, 2]), m.tensor([1, 1])), part),
+            ((m.tensor([3, 1]), m.tensor([[0], [3]]), m.tensor(1)), part[0]),
+            ((whole.to(m.int64) % 7 == 1,), part[0]),
+        ]:
+            made.append(whole.index_put(indices, values, accumulate))
+            lying = whole.transpose(1, 2).contiguous().transpose(1, 2)
+            made.append(lying.index_put_(indices, values, accumulate))
+        if not accumulate:
+            whole[m.tensor([1, 3])] = part
+            made.append(whole)
+        return [one.float().tolist() for one in made] + [str(made[0].dtype).split(".")[1]]
+
+    assert program(torch) == program(oracle)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "float16", "bfloat16"])
+def test_a_write_of_few_rows_takes_no_memory_for_the_whole(dtype, torch):
+    """It was converted as a whole, there and back."""
+    whole = torch.zeros(1000, 1000, dtype=getattr(torch, dtype))
+    rows, values = torch.tensor([5, 7]), torch.ones(2, 1000).to(whole.dtype)
+    clew._core.reset_peak()
+    before = clew._core.memory_stats()["peak"]
+    whole[rows] = values
+    assert clew._core.memory_stats()["peak"] - before < 100_000

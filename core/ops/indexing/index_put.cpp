@@ -82,7 +82,7 @@ struct IndexPut {
     static constexpr OpText text{
         .schema = "index_put(Tensor self, Tensor[]? indices, Tensor values, bool accumulate=False)",
         .node = "IndexPutBackward0",
-        .flags = kBoth | kInPlace,
+        .flags = kBoth | kInPlace | kAnyDType,
         .derivative = "self + values",
         .domain =
             "self=real(b, c), indices=[order(b, a)], values=real(a, c); self=real(b, c), indices=[index(b, 4), "
@@ -105,6 +105,8 @@ struct IndexPut {
                  "and %s for the source.",
                  dtype_name(self.dtype()), dtype_name(given_values.dtype()));
         }
+        if (attrs.accumulate && is_storage_type(self.dtype()))
+            return add_in_compute_dtype(self, indices, given_values, out);
         start_from(self, out, Lies::AsSelf);
         const Tensor values = converted(apart_from(out, given_values), self.dtype());
         if (is_whole_mask(out, indices) && !attrs.accumulate && values.numel() == 1 && values.ndim() <= 1) {
@@ -119,6 +121,16 @@ struct IndexPut {
         const BroadcastView from(values, plan.sizes());
         if (count_elements(plan.sizes()))
             kernels::index_put(plan.moved(), plan.indices(), plan.count(), from, attrs.accumulate);
+    }
+    // Values are moved as they are, but added in the compute dtype, and rounded once.
+    static void add_in_compute_dtype(const Tensor& self, Tensors indices, const Tensor& values, Tensor& out) {
+        const DType wide = compute_dtype(self.dtype());
+        Tensor sum;
+        forward(converted(self, wide), indices, converted(values, wide), {true}, sum);
+        if (out)
+            kernels::copy(out.view(), sum.view());
+        else
+            out = converted(sum, self.dtype());
     }
     static constexpr std::uint64_t constants = 0b010;
     static Saves saves(Tensors inputs, std::uint64_t needs, const Attrs& attrs) {
