@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy
+
 from . import _core
 from ._core import Tensor
 from ._device import CPU, check_device, device
@@ -25,6 +27,36 @@ __all__ = [
     "seed",
     "set_rng_state",
 ]
+
+
+_WORDS = 624  # of MT19937
+# The state as the core gives it, and as PyTorch's CPU generator does.
+_OURS = numpy.dtype(
+    [
+        ("name", "S16"),
+        ("seed", "u8"),
+        ("normal", "f8"),
+        ("next", "i4"),
+        ("has_normal", "i4"),
+        ("words", "u4", _WORDS),
+    ]
+)
+_TORCHS = numpy.dtype(
+    [
+        ("seed", "u8"),
+        ("left", "i4"),
+        ("seeded", "i4"),
+        ("next", "u8"),
+        ("words", "u8", _WORDS),
+        ("normal_x", "f8"),
+        ("normal_y", "f8"),
+        ("normal_rho", "f8"),
+        ("normal_is_valid", "i4"),
+        ("next_float_normal", "f4"),
+        ("has_next_float_normal", "?"),
+    ],
+    align=True,
+)
 
 
 class Generator:
@@ -75,16 +107,21 @@ class Generator:
         return int(self._stream.initial_seed())
 
     def get_state(self) -> Tensor:
-        """Where in the stream it stands, as bytes in a uint8 tensor."""
-        import numpy
-
-        state: Tensor = _core.from_numpy(
-            numpy.frombuffer(bytearray(self._stream.get_state()), dtype=numpy.uint8)
-        ).clone()
-        return state
+        """Where in the stream it stands, as bytes in a uint8 tensor: PyTorch's, which can read them."""
+        head = numpy.frombuffer(self._stream.get_state(), _OURS, 1)[0]
+        state = numpy.zeros((), _TORCHS)
+        # A stream that has just been seeded has used none of its words, but makes new ones first.
+        fresh = head["next"] == _WORDS and head["words"][0] == head["seed"] & 0xFFFFFFFF
+        state["seed"], state["words"] = head["seed"], head["words"]
+        state["left"], state["seeded"] = _WORDS + 1 - head["next"], 1
+        state["next"] = 0 if fresh else head["next"]
+        if head["has_normal"]:
+            state["normal_y"], state["normal_is_valid"] = head["normal"], 1
+        result: Tensor = _core.from_numpy(numpy.frombuffer(bytearray(state.tobytes()), dtype=numpy.uint8)).clone()
+        return result
 
     def set_state(self, new_state: Tensor) -> None:
-        """Go back to a state that `get_state` gave.
+        """Go back to a state that `get_state` gave, here or in PyTorch.
 
         Raises:
             TypeError: no uint8 tensor.
@@ -94,7 +131,22 @@ class Generator:
             raise TypeError(
                 "set_state: expected a uint8 tensor (RNG state must be a torch.ByteTensor); give what get_state gave"
             )
-        self._stream.set_state(new_state.numpy().tobytes())
+        data = new_state.numpy().tobytes()
+        if len(data) != _TORCHS.itemsize:
+            raise ValueError(
+                f"set_state: expected the {_TORCHS.itemsize} bytes that get_state gives, got {len(data)}; pass its "
+                "result unchanged"
+            )
+        state = numpy.frombuffer(data, _TORCHS, 1)[0]
+        left, place = int(state["left"]), int(state["next"])
+        if not (state["seeded"] == 1 and 1 <= left <= _WORDS and (left == 1 or place == _WORDS + 1 - left)):
+            raise ValueError("set_state: expected bytes that get_state gave, got others")
+        head = numpy.zeros((), _OURS)
+        head["name"], head["seed"], head["words"] = b"clew mt19937 v1", state["seed"], state["words"]
+        head["next"] = _WORDS if left == 1 else place
+        if state["normal_is_valid"]:
+            head["normal"], head["has_normal"] = state["normal_y"], 1
+        self._stream.set_state(head.tobytes())
 
     def clone_state(self) -> Generator:
         """Another generator, which stands where this one does."""

@@ -207,3 +207,41 @@ def test_7_other_seeds_give_other_numbers(torch):
     assert torch.rand(5).tolist() != first
     torch.manual_seed(1)
     assert torch.rand(5).tolist() != first
+
+
+@pytest.mark.parametrize("before", [0, 1, 3, 617, 623, 624, 625, 1300])
+@pytest.mark.parametrize("normal", [False, True])
+def test_a_state_is_pytorchs_and_goes_on_there(before, normal, torch, oracle):
+    """A checkpoint with the state of a generator resumes here and there."""
+
+    def draws(m):
+        return [
+            numpy.asarray(one)
+            for one in (
+                m.rand(3),
+                m.randn(1),
+                m.randn(20),
+                m.randperm(10),
+                m.randint(0, 1000, (4,)),
+                m.randn(1).double(),
+            )
+        ]
+
+    for one, other in ((torch, oracle), (oracle, torch)):
+        one.manual_seed(before + 11)
+        one.rand(before)
+        if normal:
+            one.randn(1)
+        state = one.get_rng_state()
+        other.set_rng_state(other.from_numpy(state.numpy().copy()))
+        assert other.get_rng_state().tolist() == state.tolist()
+        assert len(state) == 5056
+        for here, there in zip(draws(one), draws(other), strict=True):
+            numpy.testing.assert_allclose(here, there, rtol=4e-6)
+
+
+def test_bytes_that_are_no_state_are_refused(torch):
+    state = torch.get_rng_state()
+    for wrong in (state[:-1], torch.zeros(5056, dtype=torch.uint8), torch.zeros(16, dtype=torch.uint8)):
+        with pytest.raises(ValueError, match="set_state: expected"):
+            torch.set_rng_state(wrong)
