@@ -4,6 +4,7 @@ import collections
 import io
 import pickle
 import struct
+import warnings
 import zipfile
 
 import pytest
@@ -318,3 +319,105 @@ def test_a_save_keeps_links_and_permissions(torch, tmp_path):
     assert link.is_symlink()
     assert path.stat().st_mode & 0o777 == 0o640
     assert torch.load(path).tolist() == [0.0, 0.0]
+
+
+def contents(m):
+    x = m.arange(12.0).reshape(3, 4)
+    return {
+        "x": x,
+        "part": x[1:],
+        "parameter": m.nn.Parameter(m.ones(2)),
+        "half": m.tensor([1.5, -2.0], dtype=m.bfloat16),
+        "truth": m.tensor([True, False]),
+        "none": m.zeros(0),
+        "complex": m.tensor([1 + 2j]),
+        "number": 3,
+    }
+
+
+def numbers(obj):
+    return {name: value.tolist() if hasattr(value, "tolist") else value for name, value in obj.items()}
+
+
+@pytest.mark.parametrize("weights_only", [True, False])
+@pytest.mark.parametrize("direction", ["from PyTorch", "to PyTorch", "both"])
+def test_files_from_before_zip_archives(direction, weights_only, torch, oracle, tmp_path):
+    writer = oracle if direction == "from PyTorch" else torch
+    reader = oracle if direction == "to PyTorch" else torch
+    path = tmp_path / "old"
+    writer.save(contents(writer), path, _use_new_zipfile_serialization=False)
+    made = reader.load(path, weights_only=weights_only)
+    assert numbers(made) == numbers(contents(writer))
+    assert made["part"].data_ptr() - made["x"].data_ptr() == 16
+    with pytest.raises(RuntimeError, match="mmap can only be used"):
+        reader.load(path, mmap=True)
+
+
+def test_several_old_files_in_one(torch):
+    file = io.BytesIO()
+    for number in range(3):
+        torch.save(torch.tensor(number), file, _use_new_zipfile_serialization=False)
+    file.seek(0)
+    assert [torch.load(file).item() for _ in range(3)] == [0, 1, 2]
+
+
+def test_an_old_file_may_not_run_code_and_may_not_claim_memory(torch):
+    class Evil:
+        def __reduce__(self):
+            return print, ("ran",)
+
+    def old(obj):
+        file = io.BytesIO()
+        torch.save(obj, file, _use_new_zipfile_serialization=False)
+        return file.getvalue()
+
+    with pytest.raises(torch.serialization.LoadError, match="Weights only load failed"):
+        torch.load(io.BytesIO(old(Evil())))
+    whole = old({"x": torch.ones(100)})
+    for damaged in (whole[:-1], whole[:-401], whole[:60], whole[:1]):
+        with pytest.raises(torch.serialization.LoadError):
+            torch.load(io.BytesIO(damaged))
+    with pytest.raises(torch.serialization.LoadError, match="in the rest of the file"):
+        torch.load(io.BytesIO(whole.replace(b"Kd", b"J\xff\xff\xff\x7f")))  # of a hundred elements, two billion
+
+
+@pytest.mark.parametrize("direction", ["from PyTorch", "to PyTorch", "both"])
+def test_a_file_that_is_mapped(direction, torch, oracle, tmp_path):
+    writer = oracle if direction == "from PyTorch" else torch
+    reader = oracle if direction == "to PyTorch" else torch
+    path = tmp_path / "new"
+    writer.save(contents(writer), path)
+    made = reader.load(path, mmap=True)
+    assert numbers(made) == numbers(contents(writer))
+    made["x"].fill_(7.0)
+    assert made["part"].tolist() == [[7.0] * 4] * 2
+    assert numbers(reader.load(path)) == numbers(contents(writer))
+    with pytest.raises(ValueError, match="must be a file path"):
+        torch.load(io.BytesIO(path.read_bytes()), mmap=True)
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_pickles_of_each_protocol(protocol, torch, oracle):
+    file = io.BytesIO()
+    torch.save(contents(torch), file, pickle_protocol=protocol)
+    for reader in (torch, oracle):
+        file.seek(0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # PyTorch's own advice about protocols
+            assert numbers(reader.load(file, weights_only=False)) == numbers(contents(torch))
+    file.seek(0)
+    assert numbers(torch.load(file)) == numbers(contents(torch))
+
+
+def test_what_a_file_names_is_listed(torch):
+    class Settings:
+        pass
+
+    file = io.BytesIO()
+    torch.save([torch.ones(1), collections.OrderedDict(), collections.Counter, Settings.__name__], file)
+    assert torch.serialization.get_unsafe_globals_in_checkpoint(file) == []
+    for protocol in (2, 4):
+        file = io.BytesIO()
+        torch.save([collections.deque(), collections.deque(), collections.ChainMap()], file, pickle_protocol=protocol)
+        names = torch.serialization.get_unsafe_globals_in_checkpoint(file)
+        assert names == ["collections.deque", "collections.ChainMap"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import struct
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy
@@ -46,8 +47,9 @@ class Archive:
     # How much larger than its compressed form a record may be: save does not compress, but others may.
     PICKLES_GAIN, LARGEST_GAIN = 64, 1040
 
-    def __init__(self, zipped: ZipFile) -> None:
+    def __init__(self, zipped: ZipFile, mapped: Any = None) -> None:
         self.zipped = zipped
+        self.mapped = mapped  # the path of a file whose storages are mapped into memory
         self.records = {info.filename.partition("/")[2]: info for info in zipped.infolist()}
         if "data.pkl" not in self.records:
             raise LoadError("load: expected a file that save wrote (with a data.pkl in it)")
@@ -76,34 +78,65 @@ class Archive:
 
     def read_storage(self, key: Any, count: int, dtype: str) -> Tensor:
         """The elements of a storage, as a 1-D tensor."""
-        name = "int16" if dtype == "bfloat16" else dtype
-        stored = numpy.dtype(name).newbyteorder("<" if self.order == "little" else ">")
+        stored = stored_type(dtype, self.order)
         size = count * stored.itemsize
         info = self.records.get(f"data/{key}")
         if info is None or info.file_size != size:
             found = "none" if info is None else f"{info.file_size}"
             raise LoadError(f"load: expected {size} bytes of the storage {key!r}, got {found}")
-        data = self._read(info, size)
-        values = numpy.frombuffer(data, dtype=numpy.uint8) != 0 if dtype == "bool" else numpy.frombuffer(data, stored)
-        elements = clew.from_numpy(values.astype(name))
-        return elements.view(clew.bfloat16) if dtype == "bfloat16" else elements
+        if self.mapped is not None and count and info.compress_type == 0 and stored.isnative and dtype != "bool":
+            start = self._start_of(info, size)
+            if start % stored.itemsize == 0:
+                return as_elements(numpy.memmap(self.mapped, stored, "c", start, (count,)), dtype)
+        return as_elements(self._read(info, size), dtype, stored)
+
+    def _start_of(self, info: ZipInfo, size: int) -> int:
+        """Where in the file the bytes of a record begin."""
+        stream: Any = self.zipped.fp
+        stream.seek(info.header_offset)
+        signature, name, extra = struct.unpack("<4s22xHH", stream.read(30))
+        start: int = info.header_offset + 30 + name + extra
+        if signature != b"PK\x03\x04" or start + size > stream.seek(0, os.SEEK_END):
+            raise LoadError(f"load: expected {info.filename!r} to lie in the file")
+        return start
 
     def storage(self, pid: Any, storages: dict[Any, tuple[Tensor, str]]) -> Tensor:
         """The storage that a pickle refers to; the same one each time."""
-        if type(pid) is not tuple or len(pid) != 5 or pid[0] != "storage" or type(pid[1]) is not StoredType:
-            raise LoadError("load: expected a storage where the pickle refers to one")
-        _, kind, key, _, size = pid
-        dtype = DTYPES_BY_STORAGE.get(kind.name)
-        if dtype is None:
-            raise UnsupportedStorage(f"load: tensors of {kind.name} are not supported")
-        if type(size) is not int or size < 0 or type(key) is not str:
-            raise LoadError(f"load: expected a storage's name and size, got {key!r} and {size!r}")
+        key, size, dtype = named_storage(pid, 5)
         if key not in storages:
             storages[key] = self.read_storage(key, size, dtype), dtype
         flat, known = storages[key]
         if known != dtype or flat.numel() != size:
             raise LoadError(f"load: expected the storage {key!r} to be the same each time, got two kinds of it")
         return flat
+
+
+def stored_type(dtype: str, order: str) -> numpy.dtype[Any]:
+    """As what the elements of a storage lie in a file, where bytes are in this order."""
+    return numpy.dtype("int16" if dtype == "bfloat16" else dtype).newbyteorder("<" if order == "little" else ">")
+
+
+def as_elements(data: Any, dtype: str, stored: numpy.dtype[Any] | None = None) -> Tensor:
+    """A 1-D tensor of the bytes that were read, or on the memory of an array."""
+    if dtype == "bool":
+        data = numpy.frombuffer(data, dtype=numpy.uint8) != 0
+    elif stored is not None:
+        data = numpy.frombuffer(data, stored).astype(stored.newbyteorder("="))
+    elements = clew.from_numpy(numpy.asarray(data))
+    return elements.view(clew.bfloat16) if dtype == "bfloat16" else elements
+
+
+def named_storage(pid: Any, parts: int) -> tuple[str, int, str]:
+    """The key, the size and the dtype of the storage that a pickle refers to."""
+    if type(pid) is not tuple or len(pid) != parts or pid[0] != "storage" or type(pid[1]) is not StoredType:
+        raise LoadError("load: expected a storage where the pickle refers to one")
+    kind, key, _, size = pid[1:5]
+    dtype = DTYPES_BY_STORAGE.get(kind.name)
+    if dtype is None:
+        raise UnsupportedStorage(f"load: tensors of {kind.name} are not supported")
+    if type(size) is not int or size < 0 or type(key) is not str:
+        raise LoadError(f"load: expected a storage's name and size, got {key!r} and {size!r}")
+    return key, size, dtype
 
 
 class StoredType:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import io
 import math
 import os
 import pickle
+import pickletools
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import clew
 from clew import Tensor
 
 from ..nn.parameter import Parameter
 from ._archive import DTYPES_BY_STORAGE, Archive, File, LoadError, StoredType, UnsupportedStorage
+from ._legacy import LegacyFile
 from ._safe_globals import safe_by_name
 from ._weights import MAKERS, Maker, SafeMaker, WeightsUnpickler
+
+_Storages = dict[Any, tuple[Tensor, str]]  # those that were met, by their keys
 
 _UNSUPPORTED_STORAGES = {"UntypedStorage", "QInt8Storage", "QUInt8Storage", "QInt32Storage"}
 
@@ -38,19 +44,33 @@ _BROKEN = (
 )
 
 
-def load(f: File, map_location: Any = None, *, weights_only: bool = True) -> Any:
+def load(
+    f: File,
+    map_location: Any = None,
+    pickle_module: Any = None,
+    *,
+    weights_only: bool | None = None,
+    mmap: bool | None = None,
+    **pickle_load_args: Any,
+) -> Any:
     """What `save` (or PyTorch) wrote to the file.
 
     Args:
         f: a path, or a file open for reading bytes.
         map_location: None or the CPU, the only device.
-        weights_only: refuse everything but tensors, numbers, strings and plain containers. A pickle can run any code,
-            so load other objects from files only that you trust.
+        pickle_module: whose `Unpickler` reads what is trusted; Python's by default.
+        weights_only: refuse everything but tensors, numbers, strings and plain containers: the default, unless a
+            `pickle_module` is given. A pickle can run any code, so load other objects from files only that you trust.
+        mmap: have the tensors on the memory of the file, which is read when they are. What is written to them does not
+            go to the file. It takes a path.
+        pickle_load_args: `encoding=` and others of the unpickler.
 
     Raises:
         clew.serialization.LoadError: the file was not written by `save`, is damaged, or has objects that `weights_only`
             refuses. It is a `pickle.UnpicklingError` and a `RuntimeError`.
         NotImplementedError: it has tensors of a type that is not supported.
+        RuntimeError: `mmap` of what is not a path, or of a file from before PyTorch 1.6; `weights_only` with a
+            `pickle_module`.
 
     Example:
         >>> import io
@@ -62,32 +82,128 @@ def load(f: File, map_location: Any = None, *, weights_only: bool = True) -> Any
     """
     if map_location is not None and not callable(map_location) and str(map_location) != "cpu":
         raise NotImplementedError(f"load: map_location={map_location!r} is not supported; the only device is the CPU")
+    if weights_only and pickle_module is not None:
+        raise RuntimeError("load: can not safely load weights when explicit pickle_module is specified")
+    if mmap and not isinstance(f, str | os.PathLike):
+        raise ValueError("load: f must be a file path in order to use the mmap argument")
+    how = _How(pickle_module is None if weights_only is None else weights_only, pickle_module, pickle_load_args)
     if isinstance(f, str | os.PathLike):
         with open(f, "rb") as stream:
-            return _loaded(stream, f, weights_only)
+            return _loaded(stream, f, how, f if mmap else None)
     if not hasattr(f, "read") or not hasattr(f, "seek"):
         raise AttributeError(f"load: expected a path or a seekable file open for reading bytes, got {type(f).__name__}")
-    return _loaded(f, f, weights_only)
+    return _loaded(f, f, how, None)
 
 
-def _loaded(stream: IO[bytes], f: File, weights_only: bool) -> Any:
+def get_unsafe_globals_in_checkpoint(f: File) -> list[str]:
+    """What a file names that `load(weights_only=True)` refuses, and `add_safe_globals` may allow.
+
+    Example:
+        >>> import io
+        >>> class Settings:
+        ...     pass
+        >>> file = io.BytesIO()
+        >>> torch.save(Settings(), file)
+        >>> [name.rpartition(".")[2] for name in torch.serialization.get_unsafe_globals_in_checkpoint(file)]
+        ['Settings']
+    """
+    import zipfile
+
+    with contextlib.ExitStack() as stack:
+        stream: Any = f if hasattr(f, "read") else stack.enter_context(open(f, "rb"))
+        with _refusing(f, (*_BROKEN, zipfile.BadZipFile)):
+            pickled = Archive(stack.enter_context(zipfile.ZipFile(stream))).read_pickle()
+        names: list[str] = []
+        texts, memo, last = [""], list[Any](), None  # the strings that were pushed, what is numbered, what came last
+        argument: Any
+        for opcode, argument, _ in pickletools.genops(pickled):
+            if opcode.name == "GLOBAL":
+                names.append(argument.replace(" ", "."))
+            elif opcode.name == "STACK_GLOBAL":
+                names.append(".".join(texts[-2:]))
+            elif opcode.name == "MEMOIZE":
+                memo.append(last)
+            last = memo[argument] if opcode.name in ("BINGET", "LONG_BINGET") and argument < len(memo) else argument
+            if isinstance(last, str):
+                texts.append(last)
+    known = {f"{module}.{name}" for module, name in _MAKERS}
+    return [
+        name
+        for name in dict.fromkeys(names)
+        if name not in known and name not in safe_by_name() and _stored_or_dtype(*name.rsplit(".", 1)) is None
+    ]
+
+
+class _How(NamedTuple):
+    """What reads a pickle."""
+
+    weights_only: bool
+    pickle_module: Any
+    options: dict[str, Any]
+
+    def read(self, stream: IO[bytes], archive: Archive | LegacyFile, storages: _Storages) -> Any:
+        """The next object of the stream."""
+        if self.weights_only:
+            return _Weights(stream, archive, storages, self.options).load()
+        made = _unpickler(pickle if self.pickle_module is None else self.pickle_module)
+        return made(stream, archive, storages, self.options).load()
+
+
+def _loaded(stream: IO[bytes], f: File, how: _How, mapped: Any) -> Any:
     import zipfile
     import zlib
 
     damaged = (pickle.UnpicklingError, EOFError, struct.error, zipfile.BadZipFile, zlib.error)
-    with _refusing(f, (*_BROKEN, *damaged)), zipfile.ZipFile(stream) as zipped:
-        archive = Archive(zipped)
-        pickled = io.BytesIO(archive.read_pickle())
-        if weights_only:
-            return _Weights(pickled, archive).load()
+    storages: _Storages = {}
+
+    def trusted(stream: IO[bytes], archive: Archive | LegacyFile) -> Any:
+        if how.weights_only:
+            return how.read(stream, archive, storages)
         with _refusing(f, damaged):
             try:
-                return _Unpickler(pickled, archive).load()
-            except damaged:
+                return how.read(stream, archive, storages)
+            except (LoadError, UnsupportedStorage, *damaged):
                 raise
-            except Exception as error:  # of a class of the user's, perhaps
-                failed = error
+            except Exception as error:
+                raise _OfUsersClass(error) from error
+
+    try:
+        with _refusing(f, (*_BROKEN, *damaged)):
+            return _read_file(stream, how, mapped, storages, trusted)
+    except _OfUsersClass as carried:
+        failed = carried.args[0]
     raise failed
+
+
+class _OfUsersClass(Exception):
+    """Carries what a class of the user's raised, which is not the file's fault."""
+
+
+def _read_file(
+    stream: IO[bytes],
+    how: _How,
+    mapped: Any,
+    storages: _Storages,
+    read_object: Callable[[IO[bytes], Archive | LegacyFile], Any],
+) -> Any:
+    import zipfile
+
+    here = stream.tell()
+    begin = stream.read(1)
+    stream.seek(here)
+    if begin != pickle.PROTO:
+        with zipfile.ZipFile(stream) as zipped:
+            archive = Archive(zipped, mapped)
+            return read_object(io.BytesIO(archive.read_pickle()), archive)
+    if mapped is not None:
+        raise LoadError(
+            "load: mmap can only be used with files saved with `torch.save(_use_new_zipfile_serialization=True)`"
+        )
+    legacy, plain = LegacyFile(stream), _How(True, None, {})
+    legacy.read_head(lambda: plain.read(stream, legacy, {}))
+    made = read_object(stream, legacy)
+    legacy.read_storages(plain.read(stream, legacy, {}), storages)
+    return made
 
 
 @contextmanager
@@ -143,6 +259,7 @@ def _layout(name: Any) -> Any:
 _OURS: dict[tuple[str, str], Any] = {
     ("torch._utils", "_rebuild_sparse_tensor"): _rebuild_sparse,
     ("torch.serialization", "_get_layout"): _layout,
+    ("torch._utils", "_rebuild_tensor"): lambda *geometry: _rebuild_tensor(*geometry, False),
     ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor,
     ("torch._utils", "_rebuild_parameter"): _rebuild_parameter,
 }
@@ -167,10 +284,11 @@ def _stored_or_dtype(module: str, name: str) -> Any:
 class _Weights(WeightsUnpickler):
     """Reads tensors and plain data, and nothing else."""
 
-    def __init__(self, file: IO[bytes], archive: Archive) -> None:
-        super().__init__(file)
-        self.archive = archive
-        self.storages: dict[Any, tuple[Tensor, str]] = {}
+    def __init__(
+        self, file: IO[bytes], archive: Archive | LegacyFile, storages: _Storages, options: dict[str, Any]
+    ) -> None:
+        super().__init__(file, **options)
+        self.archive, self.storages = archive, storages
 
     def find_class(self, module: str, name: str) -> Any:
         """What makes the things that the pickle names."""
@@ -194,19 +312,26 @@ class _Weights(WeightsUnpickler):
         return self.archive.storage(pid, self.storages)
 
 
-class _Unpickler(pickle.Unpickler):
-    """Reads any pickle, with PyTorch's names for our functions and classes."""
+@functools.cache
+def _unpickler(module: Any) -> Any:
+    """Reads any pickle as this module does, with PyTorch's names for our functions and classes."""
 
-    def __init__(self, file: IO[bytes], archive: Archive) -> None:
-        super().__init__(file)
-        self.archive = archive
-        self.storages: dict[Any, tuple[Tensor, str]] = {}
+    class Unpickler(module.Unpickler):  # type: ignore[misc]
+        def __init__(
+            self, file: IO[bytes], archive: Archive | LegacyFile, storages: _Storages, options: dict[str, Any]
+        ) -> None:
+            super().__init__(file, **options)
+            self.archive, self.storages = archive, storages
 
-    def find_class(self, module: str, name: str) -> Any:
-        """The function or class that the pickle names."""
-        ours = _OURS.get((module, name)) or _TYPES.get((module, name)) or _stored_or_dtype(module, name)
-        return super().find_class(module, name) if ours is None else ours
+        def find_class(self, module: str, name: str) -> Any:
+            """The function or class that the pickle names."""
+            ours = _OURS.get((module, name)) or _TYPES.get((module, name)) or _stored_or_dtype(module, name)
+            return super().find_class(module, name) if ours is None else ours
 
-    def persistent_load(self, pid: Any) -> Tensor:
-        """The storage that the pickle refers to, as a 1-D tensor."""
-        return self.archive.storage(pid, self.storages)
+        def persistent_load(self, pid: Any) -> Any:
+            """The storage that the pickle refers to, as a 1-D tensor; or a class, which comes with its source."""
+            if type(pid) is tuple and pid[:1] == ("module",) and len(pid) == 4:
+                return pid[1]
+            return self.archive.storage(pid, self.storages)
+
+    return Unpickler

@@ -7,6 +7,7 @@ import os
 import pickle
 import secrets
 import stat
+import struct
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -21,9 +22,19 @@ from clew import Tensor, _core
 from .._storage import STORAGE_NAMES
 from ..nn.parameter import Parameter
 from ._archive import File
+from ._legacy import MAGIC_NUMBER, PROTOCOL_VERSION, system, write_storages
+
+_ALIGNMENT = 64  # of the bytes of a storage in the file, so that they can be mapped into memory
 
 
-def save(obj: Any, f: File) -> None:
+def save(
+    obj: Any,
+    f: File,
+    pickle_module: Any = pickle,
+    pickle_protocol: int = 2,
+    _use_new_zipfile_serialization: bool = True,
+    _disable_byteorder_record: bool = False,
+) -> None:
     """Write `obj` (a tensor, or any picklable object with tensors in it) to a file.
 
     A file of that name is replaced when the new one is complete: whatever happens before leaves the old one as it was.
@@ -31,6 +42,12 @@ def save(obj: Any, f: File) -> None:
     Args:
         obj: what to save; a `state_dict()`, as a rule.
         f: a path, or a file open for writing bytes.
+        pickle_module: Python's.
+        pickle_protocol: of the pickle in the file.
+        _use_new_zipfile_serialization: False writes a file that PyTorch before 1.6 reads.
+
+    Raises:
+        NotImplementedError: another `pickle_module`.
 
     Example:
         >>> import io
@@ -42,16 +59,33 @@ def save(obj: Any, f: File) -> None:
     """
     import zipfile
 
+    if pickle_module is not pickle:
+        name = getattr(pickle_module, "__name__", pickle_module)
+        raise NotImplementedError(f"save: pickle_module={name} is not supported; only Python's pickle is")
     storages = _Storages()
+    legacy = not _use_new_zipfile_serialization
     # The first run only finds out how much of each storage is in use.
     for _ in range(2):
         pickled = io.BytesIO()
-        _Pickler(pickled, storages).dump(obj)
+        _Pickler(pickled, storages, pickle_protocol, legacy).dump(obj)
+    if legacy:
+        with _target(f) as target:
+            for head in (MAGIC_NUMBER, PROTOCOL_VERSION, system()):
+                pickle.dump(head, target, pickle_protocol)
+            target.write(pickled.getvalue())
+            pickle.dump(sorted(storages.flat), target, pickle_protocol)
+            write_storages(target, storages.flat, storages.items)
+        return
     with _target(f) as target, zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr("archive/data.pkl", pickled.getvalue())
-        archive.writestr("archive/byteorder", sys.byteorder)
+        if not _disable_byteorder_record:
+            archive.writestr("archive/byteorder", sys.byteorder)
         for key, flat in storages.flat.items():
-            archive.writestr(f"archive/data/{key}", flat().tobytes())
+            info = zipfile.ZipInfo(f"archive/data/{key}")
+            stream: Any = archive.fp
+            padding = -(stream.tell() + 30 + len(info.filename) + 4) % _ALIGNMENT
+            info.extra = struct.pack("<HH", 0x4246, padding) + bytes(padding)  # a field that readers skip, as PyTorch's
+            archive.writestr(info, flat().tobytes())
         archive.writestr("archive/version", "3\n")
 
 
@@ -92,6 +126,7 @@ class _Storages:
         self.keys: dict[tuple[int, str], str] = {}
         self.sizes: dict[str, int] = {}
         self.flat: dict[str, Callable[[], numpy.ndarray[Any, Any]]] = {}
+        self.items: dict[str, int] = {}  # the bytes of an element
 
     def add(self, tensor: Tensor, dtype: str) -> tuple[str, int]:
         """The key of the tensor's storage, and how many of its elements are known to be in use."""
@@ -99,6 +134,7 @@ class _Storages:
         address = tensor.data_ptr() - offset * tensor.element_size()
         key = self.keys.setdefault((address if tensor.numel() else 0, dtype), str(len(self.keys)))
         used = 0 if 0 in sizes else offset + 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
+        self.items[key] = tensor.element_size()
         if used >= self.sizes.get(key, 0):
             self.sizes[key] = used
             self.flat[key] = lambda: tensor.as_strided((used,), (1,), 0).view(clew.uint8).numpy()
@@ -126,8 +162,8 @@ _DEVICE = _Name("torch", "device")
 class _Storage:
     """Where a tensor's elements lie; pickled by its key."""
 
-    def __init__(self, dtype: str, key: str, size: int) -> None:
-        self.id = ("storage", _Name("torch", STORAGE_NAMES[dtype]), key, "cpu", size)
+    def __init__(self, dtype: str, key: str, size: int, legacy: bool) -> None:
+        self.id = ("storage", _Name("torch", STORAGE_NAMES[dtype]), key, "cpu", size, *((None,) if legacy else ()))
 
 
 def _sparse_parts(sparse: Any) -> tuple[Any, ...]:
@@ -144,9 +180,9 @@ class _Pickler(pickle._Pickler):
 
     dispatch: ClassVar[Any] = dict(pickle._Pickler.dispatch)
 
-    def __init__(self, file: IO[bytes], storages: _Storages) -> None:
-        super().__init__(file, protocol=2)
-        self.storages = storages
+    def __init__(self, file: IO[bytes], storages: _Storages, protocol: int, legacy: bool) -> None:
+        super().__init__(file, protocol=protocol)
+        self.storages, self.legacy = storages, legacy
 
     def persistent_id(self, obj: Any) -> Any:
         return obj.id if isinstance(obj, _Storage) else None
@@ -162,7 +198,7 @@ class _Pickler(pickle._Pickler):
         if isinstance(obj, Tensor):
             dtype = _core.dtype_name(obj.dtype)
             data = obj.detach()
-            storage = _Storage(dtype, *self.storages.add(data, dtype))
+            storage = _Storage(dtype, *self.storages.add(data, dtype), self.legacy)
             geometry = data.storage_offset(), tuple(data.shape), tuple(data.stride())
             return _REBUILD_TENSOR, (storage, *geometry, obj.requires_grad, OrderedDict())
         if isinstance(obj, clew.Size):
