@@ -68,7 +68,7 @@ class UntypedStorage:
 
     def view(self, offset: int, sizes: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
         """A tensor on the memory, with this geometry in elements."""
-        made: Tensor = _core.ops._as_strided(self._tensor, sizes, strides, offset).detach()
+        made: Tensor = _core.ops.as_strided(self._tensor.detach(), sizes, strides, offset).detach()
         return made
 
     def clone(self) -> UntypedStorage:

@@ -9,6 +9,7 @@ import numpy
 
 from . import _core
 from ._core import Tensor, dtype
+from ._device import check_device
 from ._domains import domain
 from ._methods import method
 from ._storage import UntypedStorage, storage_of
@@ -119,8 +120,12 @@ def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, r
 
 
 @domain("unsampled, 'it takes objects of other libraries'")
-def from_dlpack(ext_tensor: Any) -> Tensor:
-    """A tensor on the memory of another library's array, which has `__dlpack__`.
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A tensor on the memory of another library's array, which has `__dlpack__`, or of a DLPack capsule.
+
+    Args:
+        device: None or the CPU.
+        copy: True gives it memory of its own.
 
     Raises:
         TypeError: an object without `__dlpack__`.
@@ -133,17 +138,50 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
         >>> float(array[0])
         5.0
     """
+    if device is not None:
+        check_device(device, "from_dlpack")
+    result = _shared(ext_tensor)
+    return result.clone() if copy else result
+
+
+def _shared(given: Any) -> Tensor:
     import numpy
 
-    if isinstance(ext_tensor, Tensor):
-        return ext_tensor.detach()
-    if not hasattr(ext_tensor, "__dlpack__"):
-        raise TypeError(f"from_dlpack: expected an array with __dlpack__, got {type(ext_tensor).__name__}")
-    if isinstance(ext_tensor, numpy.ndarray):
-        return _core.from_numpy(ext_tensor)
-    given = _WithoutBFloat16(ext_tensor)
-    result: Tensor = _core.from_numpy(numpy.from_dlpack(given))
-    return result.view(_BFLOAT16) if given.relabelled else result
+    if isinstance(given, Tensor):
+        return given.detach()
+    if type(given).__name__ == "PyCapsule":
+        given = _Capsule(given)
+    if not hasattr(given, "__dlpack__"):
+        raise TypeError(f"from_dlpack: expected an array with __dlpack__, got {type(given).__name__}")
+    if isinstance(given, numpy.ndarray):
+        return _core.from_numpy(given)
+    plain = _WithoutBFloat16(given)
+    array = numpy.from_dlpack(plain)
+    if isinstance(given, _Capsule) and not array.flags.writeable:  # of which NumPy makes no difference
+        array = numpy.asarray(_Writable(array))
+    result: Tensor = _core.from_numpy(array)
+    return result.view(_BFLOAT16) if plain.relabelled else result
+
+
+class _Capsule:
+    """Hands on a capsule that was made before. Of which device it is, NumPy reads there."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.capsule
+
+
+class _Writable:
+    """Lends an array's memory for writing."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+        self.__array_interface__ = array.__array_interface__ | {"data": (array.ctypes.data, False)}
 
 
 class _WithoutBFloat16:
@@ -211,11 +249,10 @@ def __deepcopy__(self: Tensor, memo: dict[Any, Any]) -> Tensor:
 
 @method
 def __reduce_ex__(self: Tensor, protocol: Any) -> tuple[Any, ...]:
-    """Pickles the memory, the geometry, `requires_grad` and attributes; history, gradient and hooks are left out."""
-    if not self.is_leaf:
-        raise RuntimeError(
-            "pickle: only leaves can be pickled, got a tensor with a history; pickle tensor.detach() instead"
-        )
+    """Pickles the memory, the geometry, `requires_grad` and attributes; history, gradient and hooks are left out.
+
+    What has a history comes back as a leaf that requires a gradient, as in PyTorch; `copy.copy` shares the memory.
+    """
     kind = None if type(self) is Tensor else type(self)
     geometry = (self.storage_offset(), tuple(self.shape), self.stride())
     return _rebuild, (kind, storage_of(self), *geometry, self.requires_grad), self.__dict__ or None

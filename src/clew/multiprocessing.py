@@ -12,7 +12,10 @@ import sys
 import traceback
 from collections.abc import Callable
 from multiprocessing import *  # noqa: F403
+from multiprocessing.reduction import ForkingPickler
 from typing import Any
+
+from ._core import Tensor
 
 __all__ = [
     *multiprocessing.__all__,
@@ -29,6 +32,20 @@ __all__ = [
 ]
 
 _strategy = "file_descriptor"
+
+
+def _reduce(tensor: Tensor) -> Any:
+    """A history does not go to another process. Elsewhere a pickle leaves it out, which would be no help there."""
+    if tensor.requires_grad and not tensor.is_leaf:
+        raise RuntimeError(
+            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support "
+            "crossing process boundaries. If you just want to transfer the data, call detach() on the tensor before "
+            "serializing (e.g., putting it on the queue)."
+        )
+    return tensor.__reduce_ex__(2)
+
+
+ForkingPickler.register(Tensor, _reduce)
 
 
 def get_all_sharing_strategies() -> set[str]:

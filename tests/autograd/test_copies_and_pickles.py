@@ -96,13 +96,6 @@ def test_results_are_refused(torch):
     assert copy.deepcopy(y.detach()).tolist() == [2.0, 2.0]
 
 
-@pytest.mark.beyond
-def test_results_are_not_pickled(torch):
-    y = torch.ones(2, requires_grad=True) * 2
-    with pytest.raises(RuntimeError, match="leaves"):
-        pickle.dumps(y)
-
-
 def test_parameters_and_modules(torch):
     model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Linear(3, 1))
     model.tied = model[0].weight
@@ -195,3 +188,19 @@ def test_an_operation_that_a_subclass_takes_over_is_the_one_that_programs_know(t
     x.mul_(2)
     assert taken[0] is torch.add
     assert taken[1] is torch.Tensor.mul_
+
+
+def test_what_has_a_history_comes_back_as_a_leaf(torch):
+    x = torch.ones(3, requires_grad=True)
+    for value in (x * 2, (x * 2)[1:]):
+        made = pickle.loads(pickle.dumps(value))
+        assert (made.requires_grad, made.is_leaf, made.tolist()) == (True, True, value.tolist())
+        shared = copy.copy(value)
+        assert (shared.requires_grad, shared.is_leaf, shared.data_ptr()) == (True, True, value.data_ptr())
+
+
+def test_a_shallow_copy_of_a_part_looks_at_the_same_part(torch):
+    part = torch.arange(5.0)[2:]
+    shared = copy.copy(part)
+    shared[0] = 9.0
+    assert part.tolist() == [9.0, 3.0, 4.0]
