@@ -183,8 +183,18 @@ def test_registered_formulas_hold_for_subclasses():
     assert D.kl_divergence(D.Normal(0.0, 1.0), Other(0.0, 1.0)) == "other"
     with pytest.warns(RuntimeWarning, match="Ambiguous kl_divergence\\(Other, Other\\)"):
         D.kl_divergence(Other(0.0, 1.0), Other(0.0, 1.0))
-    with pytest.raises(TypeError, match="Expected type_q to be a Distribution subclass"):
-        D.register_kl(D.Normal, int)
+    with pytest.raises(TypeError, match="expected type_q to be a class"):
+        D.register_kl(D.Normal, 3)
+
+
+def test_formulas_are_registered_for_classes_that_are_no_distributions():
+    """Those of a library with a class of its own for distributions, as Pyro's."""
+
+    class Other:
+        pass
+
+    D.register_kl(D.Normal, Other)(lambda p, q: "other")
+    assert D.kl_divergence(D.Normal(0.0, 1.0), Other()) == "other"
 
 
 def test_events_of_different_shapes():

@@ -321,3 +321,25 @@ def test_copies_go_on_from_the_same_state(kind, options, torch):
         assert list(twin.state) == weights
         (weights[0] ** 2).sum().backward()
         twin.step()
+
+
+def test_a_subclass_need_not_call_init(agree):
+    """As accelerate's AcceleratedOptimizer, which hands all on."""
+
+    def program(m):
+        class Wrapped(m.optim.Optimizer):
+            def __init__(self, optimizer):
+                self.optimizer = optimizer
+
+            param_groups = property(lambda self: self.optimizer.param_groups)
+
+            def step(self, closure=None):
+                self.optimizer.step(closure)
+
+        parameter = m.nn.Parameter(m.ones(2))
+        parameter.grad = m.ones(2)
+        wrapped = Wrapped(m.optim.SGD([parameter], 0.1))
+        wrapped.step()
+        return parameter
+
+    agree(program)

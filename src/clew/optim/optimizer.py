@@ -6,6 +6,7 @@ import functools
 import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, ParamSpec, TypeVar
 
 import clew
@@ -60,6 +61,10 @@ class Optimizer:
 
     param_groups: list[dict[str, Any]]
     state: defaultdict[Tensor, dict[str, Any]]
+    # Of a subclass that doesn't call `__init__`, as one that hands all on to another optimizer.
+    _stepping = False
+    _step_pre: Mapping[int, Callable[..., Any]] = MappingProxyType({})
+    _step_post: Mapping[int, Callable[..., Any]] = MappingProxyType({})
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
@@ -77,16 +82,22 @@ class Optimizer:
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)  # type: ignore[arg-type]
 
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
         if "step" in cls.__dict__:
             cls.step = _with_step_hooks(cls.step)  # type: ignore[method-assign]
 
     def _make_hook_tables(self) -> None:
         optimizer_is_here(self)
-        self._hooks: dict[str, OrderedDict[int, Callable[..., Any]]] = {kind: OrderedDict() for kind in HOOKS}
-        self._step_pre, self._step_post = self._hooks["step_pre"], self._hooks["step_post"]
+        self._made_hooks: dict[str, OrderedDict[int, Callable[..., Any]]] = {kind: OrderedDict() for kind in HOOKS}
+        self._step_pre, self._step_post = self._made_hooks["step_pre"], self._made_hooks["step_post"]
         self._stepping = False
+
+    @property
+    def _hooks(self) -> dict[str, OrderedDict[int, Callable[..., Any]]]:
+        if "_made_hooks" not in self.__dict__:
+            self._make_hook_tables()
+        return self._made_hooks
 
     # The step ---------------------------------------------------------------------------------------------------------
 
@@ -204,11 +215,11 @@ class Optimizer:
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(optimizer, args, kwargs)` before each step; it may return new `(args, kwargs)`."""
-        return register(self._step_pre, hook)
+        return register(self._hooks["step_pre"], hook)
 
     def register_step_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
         """Call `hook(optimizer, args, kwargs)` after each step."""
-        return register(self._step_post, hook)
+        return register(self._hooks["step_post"], hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
         """Call `hook(optimizer)` before `state_dict()` is made."""
