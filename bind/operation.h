@@ -16,6 +16,7 @@ struct Arguments;  // bind/parse.h
 struct ArgumentName {
     PyObject* name;
     PyObject* alias;  // an older spelling, or NumPy's; null: none
+    PyObject* numpys[3] = {};
 };
 
 struct Overload {

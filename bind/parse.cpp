@@ -37,9 +37,10 @@ bool read_tensors(PyObject* object, const Argument& argument, std::vector<Tensor
 }
 
 bool same_name(PyObject* given, const ArgumentName& name) {
-    if (given == name.name || given == name.alias) return true;
-    if (PyUnicode_CHECK_INTERNED(given)) return false;
-    return PyUnicode_Compare(given, name.name) == 0 || (name.alias && PyUnicode_Compare(given, name.alias) == 0);
+    const auto is = [&](PyObject* one) {
+        return one && (given == one || (!PyUnicode_CHECK_INTERNED(given) && PyUnicode_Compare(given, one) == 0));
+    };
+    return is(name.name) || is(name.alias) || std::ranges::any_of(name.numpys, is);
 }
 
 // Only then may it take all numbers that are left: roll(1, 0) has two lists of one.
@@ -71,7 +72,11 @@ ArgumentName argument_name(const char* name) {
                               : text == "dim"     ? "axis"
                               : text == "keepdim" ? "keepdims"
                                                   : nullptr;
-    return {interned(name), alias ? interned(alias) : nullptr};
+    ArgumentName all{interned(name), alias ? interned(alias) : nullptr};
+    if (text == "self")
+        for (int i = 0; const char* const one : {"x", "a", "x1"}) all.numpys[i++] = interned(one);
+    if (text == "other") all.numpys[0] = interned("x2");
+    return all;
 }
 
 PyObject* attribute_object(const OpDef& def, const void* attributes, std::size_t field) {
