@@ -1,6 +1,7 @@
 // Which device a tensor is on, and on which one new ones are made. Device objects are Python's (src/clew/_device.py).
 #include "bind/device.h"
 
+#include "bind/asked.h"
 #include "bind/errors.h"
 #include "bind/objects.h"
 #include "core/autograd/mode.h"
@@ -17,9 +18,9 @@ PyObject* get_is_meta(PyObject* self, void*) { return PyBool_FromLong(on_meta(se
 PyObject* get_is_cpu(PyObject* self, void*) { return PyBool_FromLong(!on_meta(self)); }
 
 PyGetSetDef properties[] = {
-    {"device", get_device, nullptr, "where its memory is; on 'meta' it has none", nullptr},
-    {"is_meta", get_is_meta, nullptr, "whether it is on the device 'meta': without values", nullptr},
-    {"is_cpu", get_is_cpu, nullptr, "whether it is on the CPU", nullptr},
+    asked_attribute<"device", get_device>("where its memory is; on 'meta' it has none"),
+    asked_attribute<"is_meta", get_is_meta>("whether it is on the device 'meta': without values"),
+    asked_attribute<"is_cpu", get_is_cpu>("whether it is on the CPU"),
 };
 
 PyObject* set_devices(PyObject*, PyObject* args) {

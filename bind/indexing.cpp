@@ -3,6 +3,7 @@
 #include "bind/errors.h"
 #include "bind/index_key.h"
 #include "bind/objects.h"
+#include "bind/torch_function.h"
 #include "core/base/error.h"
 #include "core/ops/elementwise/elementwise.h"
 #include "core/ops/elementwise/scalar.h"
@@ -10,18 +11,6 @@
 
 namespace clew::bind {
 namespace {
-
-// A subclass's __torch_function__(func, types, args, {}).
-PyObject* dispatch(const char* name, PyObject* self, PyObject* args) {
-    const Handle held = Handle::steal(checked(args));
-    const Handle handler = Handle::steal(
-        checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(self)), "__torch_function__")));
-    const Handle function =
-        Handle::steal(checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&tensor_type), name)));
-    return checked(PyObject_CallFunction(static_cast<PyObject*>(handler.get()), "O(O)O{}",
-                                         static_cast<PyObject*>(function.get()), Py_TYPE(self),
-                                         static_cast<PyObject*>(held.get())));
-}
 
 // What is assigned, as a tensor; numbers take the dtype of what they are written to.
 Tensor value_of(PyObject* value, const Tensor& self) {
@@ -77,7 +66,9 @@ void set(const Tensor& x, PyObject* key, const Tensor& value) {
 
 [[gnu::hot]] PyObject* tensor_getitem(PyObject* self, PyObject* key) {
     return guarded([&]() -> PyObject* {
-        if (needs_dispatch(self)) return dispatch("__getitem__", self, PyTuple_Pack(2, self, key));
+        PyObject* const arguments[] = {self, key};
+        if (is_asked_about({arguments, 2, nullptr})) [[unlikely]]
+            return ask_method("__getitem__", {arguments, 2, nullptr});
         return wrap(get(Tensor(reinterpret_cast<TensorObject*>(self)), key));
     });
 }
@@ -86,8 +77,9 @@ int tensor_setitem(PyObject* self, PyObject* key, PyObject* value) {
     return guarded(
         [&] {
             if (value == nullptr) fail(ErrorKind::Type, "Tensor does not support deleting items");
-            if (needs_dispatch(self)) {
-                Py_DECREF(dispatch("__setitem__", self, PyTuple_Pack(3, self, key, value)));
+            PyObject* const arguments[] = {self, key, value};
+            if (is_asked_about({arguments, 3, nullptr})) [[unlikely]] {
+                Py_DECREF(ask_method("__setitem__", {arguments, 3, nullptr}));
                 return 0;
             }
             const Tensor x(reinterpret_cast<TensorObject*>(self));

@@ -8,6 +8,7 @@
 #include "bind/escapes.h"
 #include "bind/from_numpy.h"
 #include "bind/objects.h"
+#include "bind/overridable.h"
 #include "bind/sequence.h"
 #include "core/autograd/leaf.h"
 #include "core/autograd/mode.h"
@@ -134,7 +135,16 @@ PyObject* add_to(PyTypeObject& type, PyObject* args) {
     PyType_Modified(&type);
     Py_RETURN_NONE;
 }
-PyObject* add_method(PyObject*, PyObject* args) { return add_to(tensor_type, args); }
+PyObject* add_method(PyObject*, PyObject* args) {
+    const char* name;
+    PyObject* value;
+    if (!PyArg_ParseTuple(args, "sO", &name, &value)) return nullptr;
+    return guarded([&] {
+        const Handle member = Handle::steal(overridable_member(name, value));
+        const Handle all = Handle::steal(checked(Py_BuildValue("sO", name, static_cast<PyObject*>(member.get()))));
+        return add_to(tensor_type, static_cast<PyObject*>(all.get()));
+    });
+}
 PyObject* add_node_method(PyObject*, PyObject* args) { return add_to(node_type, args); }
 
 // DLPack's structures (https://dmlc.github.io/dlpack), as far as an element's type in them.

@@ -12,6 +12,7 @@
 #include "bind/objects.h"
 #include "bind/replay_events.h"
 #include "bind/site.h"
+#include "bind/torch_function.h"
 #include "core/autograd/ledger.h"
 #include "core/autograd/mode.h"
 #include "core/base/allocator.h"
@@ -34,6 +35,7 @@ std::uint32_t bit_of(const char* name) {
         {"anomaly", kAnomaly},
         {"allow_data_writes", kAllowDataWrites},
         {"no_torch_function", kNoTorchFunction},
+        {"function_mode", kFunctionMode},
         {"watch_writes", kWatchWrites},
         {"timing", kTiming},
         {"no_provenance", kNoProvenance},

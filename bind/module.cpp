@@ -17,12 +17,14 @@
 #include "bind/objects.h"
 #include "bind/operation.h"
 #include "bind/optimizer_step.h"
+#include "bind/overridable.h"
 #include "bind/program.h"
 #include "bind/prune.h"
 #include "bind/python_operation.h"
 #include "bind/random.h"
 #include "bind/site.h"
 #include "bind/tensor_attributes.h"
+#include "bind/torch_function.h"
 #include "bind/vmap.h"
 #include "bind/watching.h"
 #include "core/base/error.h"
@@ -46,6 +48,8 @@ NB_MODULE(_core, m) {
         init_dtypes(module);
         init_node_type(module);
         init_tensor_type(module);
+        init_torch_function(module);
+        init_overridable(module);
         init_operations(module);
         bind_operators();
         init_backward(module);

@@ -160,8 +160,21 @@ PyObject* find_operation(PyObject*, PyObject* args) {
         return Py_NewRef(group->callable_for(in_place != 0));
     });
 }
+PyObject* ask_as(PyObject*, PyObject* args) {
+    const char* name;
+    PyObject* function;
+    if (!PyArg_ParseTuple(args, "sO", &name, &function)) return nullptr;
+    return guarded([&]() -> PyObject* {
+        OpGroup* group = find_group(name);
+        if (group == nullptr) fail(ErrorKind::Value, "no operation is called '%s'", name);
+        Py_XSETREF(group->asked, Py_NewRef(function));
+        Py_RETURN_NONE;
+    });
+}
 PyMethodDef queries[] = {
-    {"_find_operation", find_operation, METH_VARARGS, "(name, in_place): the callable of an operation."}, {}};
+    {"_find_operation", find_operation, METH_VARARGS, "(name, in_place): the callable of an operation."},
+    {"ask_as", ask_as, METH_VARARGS, "(name, function): the function that __torch_function__ gets for an operation."},
+    {}};
 
 }  // namespace
 

@@ -37,11 +37,15 @@ struct OpGroup {
     PyObject* return_type = nullptr;  // a named tuple for several outputs
     PyObject* callable = nullptr;     // the one object that programs see, and that of the derived in-place form
     PyObject* in_place_callable = nullptr;
+    PyObject* asked = nullptr;
     // By plain_index: the overload that takes these, the other arguments being their defaults; null where that takes a
     // closer look.
     std::array<const Overload*, plain_index(kMostPlain + 1, 0)> plain{};
 
     PyObject* callable_for(bool in_place) const { return in_place && in_place_callable ? in_place_callable : callable; }
+    // What __torch_function__ gets: a function of nn.functional for an operation that is public only there.
+    PyObject* asked_for(bool in_place) const { return !in_place && asked ? asked : callable_for(in_place); }
+    bool is_hidden() const { return overloads[0].def->is(kHidden); }
 };
 
 OpGroup* find_group(const std::string& name);
@@ -51,14 +55,26 @@ OpGroup* find_group(const std::string& name);
 PyObject* call_group(OpGroup& group, bool in_place, PyObject* const* args, Py_ssize_t count, PyObject* names,
                      const TensorObject* donated = nullptr);
 
+// The same without a look for who is to be asked (Note [Asking classes]), or for a fast way.
+PyObject* call_parsed(OpGroup& group, bool in_place, const Arguments& arguments, const TensorObject* donated = nullptr);
+
 // No overload takes the arguments.
 [[noreturn]] void no_overload(const OpGroup& group, bool in_place, const Arguments& arguments);
 
-// Slots of the number protocol; a group may be null where no operation claims the operator. `reflected` is for a number
-// on the left: it is called with the operands exchanged.
-PyObject* binary_operator(OpGroup* group, OpGroup* reflected, PyObject* a, PyObject* b);
-PyObject* in_place_operator(OpGroup* group, PyObject* a, PyObject* b);
-PyObject* unary_operator(OpGroup* group, PyObject* a);
+// An operator of Tensor. The group is null where no operation claims it. `reflected` is for a number on the left: it is
+// called with the operands exchanged. The names are of the methods that __torch_function__ gets.
+struct Operator {
+    const char* dunder;
+    const char* name;
+    const char* reflected_name = nullptr;
+    const char* in_place_name = nullptr;
+    OpGroup* group = nullptr;
+    OpGroup* reflected = nullptr;
+};
+// Slots of the number protocol.
+PyObject* binary_operator(const Operator& op, PyObject* a, PyObject* b);
+PyObject* in_place_operator(const Operator& op, PyObject* a, PyObject* b);
+PyObject* unary_operator(const Operator& op, PyObject* a);
 
 // Makes a callable for a definition that joined the registry after init_operations(), and puts it where its flags say.
 PyObject* publish(const OpDef& def);

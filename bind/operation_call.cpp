@@ -162,6 +162,8 @@ template <int kCount>
     OperationObject* self = self_of(callable);
     return guarded([&] {
         const Py_ssize_t count = PyVectorcall_NARGS(flags);
+        if (mode(kFunctionMode) && !self->group->is_hidden()) [[unlikely]]
+            return ask(self->group->asked_for(self->in_place), {args, count, names});
         const TensorObject* const donated = donated_argument(callable, args, count);
         return call_group(*self->group, self->in_place, args, count, names, donated);
     });
@@ -175,7 +177,11 @@ template <int kCount>
         if (PyObject* result = call_with_numbers(group, in_place, args, count, donated)) return result;
     }
     const Arguments arguments{args, count, names};
-    if (const Dispatch dispatch = find_dispatch(arguments)) return dispatch_call(dispatch, group, in_place, arguments);
+    if (!mode(kFunctionMode) && is_asked_about(arguments)) return ask(group.asked_for(in_place), arguments);
+    return call_parsed(group, in_place, arguments, donated);
+}
+
+PyObject* call_parsed(OpGroup& group, bool in_place, const Arguments& arguments, const TensorObject* donated) {
     Parsed parsed;
     for (const Overload& overload : group.overloads) {
         if (in_place && !overload.def->is(kInPlace)) continue;
@@ -188,40 +194,67 @@ template <int kCount>
 namespace {
 bool is_operand(PyObject* object) { return as_tensor(object) || is_number(object); }
 
-[[gnu::hot]] PyObject* operate(OpGroup& group, PyObject* a, PyObject* b, const TensorObject* donated) {
-    PyObject* const args[] = {a, b};
-    if (PyObject* result = call_with_numbers(group, false, args, 2, donated)) return result;
-    if (!is_operand(a) || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
-    return call_group(group, false, args, 2, nullptr, donated);
+// An operator of Tensor with operands that are not both plain. It refuses what it can't take, so that Python asks the
+// other operand for its own operator.
+PyObject* operate_unless_asked(const Operator& op, bool swapped, PyObject* const* args, const TensorObject* donated) {
+    const Arguments arguments{args, 2, nullptr};
+    if (is_asked_about(arguments)) {
+        try {
+            return ask_method(swapped ? op.reflected_name : op.name, arguments);
+        } catch (const PythonError&) {
+            if (as_tensor(args[1]) || !PyErr_ExceptionMatches(PyExc_TypeError)) throw;
+            PyErr_Clear();
+        } catch (const Error& error) {
+            if (as_tensor(args[1]) || error.kind() != ErrorKind::Type) throw;
+        }
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    if (!is_operand(args[0]) || !is_operand(args[1])) Py_RETURN_NOTIMPLEMENTED;
+    const bool exchange = swapped && op.reflected == nullptr;
+    PyObject* const in_order[] = {args[exchange ? 1 : 0], args[exchange ? 0 : 1]};
+    return call_parsed(swapped && op.reflected ? *op.reflected : *op.group, false, {in_order, 2, nullptr}, donated);
 }
+
 }  // namespace
 
-[[gnu::hot]] PyObject* binary_operator(OpGroup* group, OpGroup* reflected, PyObject* a, PyObject* b) {
-    if (group == nullptr) Py_RETURN_NOTIMPLEMENTED;
+[[gnu::hot]] PyObject* binary_operator(const Operator& op, PyObject* a, PyObject* b) {
+    if (op.group == nullptr) Py_RETURN_NOTIMPLEMENTED;
     return guarded([&]() -> PyObject* {
         PyObject* const args[] = {a, b};
+        PyObject* const exchanged[] = {b, a};
         const TensorObject* const donated = donated_operand(a, b);
-        if (PyObject* result = call_with_tensors<2>(*group, args, donated)) return result;
-        if (reflected && (is_exact_number(a) || !as_tensor(a))) return operate(*reflected, b, a, donated);
-        return operate(*group, a, b, donated);
+        if (!mode(kFunctionMode)) [[likely]] {
+            if (PyObject* result = call_with_tensors<2>(*op.group, args, donated)) return result;
+            const bool reflect = op.reflected && (is_exact_number(a) || !as_tensor(a));
+            PyObject* const result =
+                call_with_numbers(reflect ? *op.reflected : *op.group, false, reflect ? exchanged : args, 2, donated);
+            if (result) return result;
+        }
+        const bool swapped = !as_tensor(a);
+        return operate_unless_asked(op, swapped, swapped ? exchanged : args, donated);
     });
 }
 
-PyObject* in_place_operator(OpGroup* group, PyObject* a, PyObject* b) {
-    if (group == nullptr) Py_RETURN_NOTIMPLEMENTED;
+PyObject* in_place_operator(const Operator& op, PyObject* a, PyObject* b) {
+    if (op.group == nullptr) Py_RETURN_NOTIMPLEMENTED;
     return guarded([&]() -> PyObject* {
-        if (!is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
         PyObject* const args[] = {a, b};
-        return call_group(*group, true, args, 2, nullptr);
+        const Arguments arguments{args, 2, nullptr};
+        if (is_asked_about(arguments)) return ask_method(op.in_place_name, arguments);
+        if (!is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
+        return call_group(*op.group, true, args, 2, nullptr);
     });
 }
 
-PyObject* unary_operator(OpGroup* group, PyObject* a) {
-    if (group == nullptr) {
+PyObject* unary_operator(const Operator& op, PyObject* a) {
+    if (op.group == nullptr) {
         PyErr_SetString(PyExc_TypeError, "this operator is not defined for tensors");
         return nullptr;
     }
-    return guarded([&] { return call_group(*group, false, &a, 1, nullptr); });
+    return guarded([&] {
+        if (is_asked_about(a)) return ask_method(op.name, {&a, 1, nullptr});
+        return call_group(*op.group, false, &a, 1, nullptr);
+    });
 }
 
 }  // namespace clew::bind

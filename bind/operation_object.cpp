@@ -6,6 +6,7 @@
 
 #include "bind/errors.h"
 #include "bind/objects.h"
+#include "bind/torch_function.h"
 #include "bind/type.h"
 
 namespace clew::bind {
@@ -62,6 +63,7 @@ PyMethodDef operation_methods[] = {
 PyObject* property_get(PyObject* tensor, void* closure) {
     return guarded([&] {
         OpGroup& group = *static_cast<OpGroup*>(closure);
+        if (is_asked_about(tensor)) return ask_attribute(group.name.c_str(), "__get__", tensor, nullptr);
         return call_group(group, false, &tensor, 1, nullptr);
     });
 }

@@ -3,6 +3,7 @@
 #include "bind/errors.h"
 #include "bind/objects.h"
 #include "bind/tensor_attributes.h"
+#include "bind/torch_function.h"
 #include "core/autograd/leaf.h"
 #include "core/autograd/mode.h"
 #include "core/autograd/saved.h"
@@ -23,14 +24,12 @@ PyObject* make_subclass(PyTypeObject* type, PyObject* data, bool requires_grad) 
     if (type == &tensor_type) {
         made = new_tensor_object();
     } else {
+        refuse_dispatch(type);
         PyObject* object = checked(type->tp_alloc(type, 0));
         made = self_of(object);
         construct(made);
         made->set(TensorObject::kTracked, true);
-        PyObject* handler = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__torch_function__"));
-        const bool off = PyObject_HasAttrString(handler, "_is_disabled_torch_function");
-        made->set(TensorObject::kSubclass, !off);
-        Py_DECREF(handler);
+        made->set(TensorObject::kSubclass, class_overrides(type));
     }
     const Handle held = Handle::steal(as_object(made));
     made->storage = source->storage;
@@ -110,14 +109,6 @@ PyObject* as_subclass_method(PyObject* self, PyObject* type) {
         share_version(result, source);
         return made;
     });
-}
-
-// What a method gives for an object of a subclass has the subclass, as results of operations do.
-PyObject* like_self(PyObject* self, Tensor result) {
-    const Handle plain = Handle::steal(wrap(std::move(result)));
-    auto* object = static_cast<PyObject*>(plain.get());
-    if (object == self || !needs_dispatch(self)) return Py_NewRef(object);
-    return checked(as_subclass_method(object, reinterpret_cast<PyObject*>(Py_TYPE(self))));
 }
 
 // Tensor(data) and Tensor(2, 3): read in Python, as all constructors of that kind. A subclass may have arguments of its

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "bind/asked.h"
 #include "bind/dtype.h"
 #include "bind/errors.h"
 #include "bind/interop.h"
@@ -199,24 +200,25 @@ int set_class(PyObject* self, PyObject* value, void*) {
 PyGetSetDef properties[] = {
     {"__class__", get_class, set_class, nullptr, nullptr},
     {"__dict__", get_dict, nullptr, nullptr, nullptr},
-    {"shape", get_shape, nullptr, "the sizes", nullptr},
-    {"dtype", get_dtype, nullptr, "the type of the elements", nullptr},
-    {"ndim", get_ndim, nullptr, "the number of axes", nullptr},
-    {"requires_grad", get_requires_grad, set_requires_grad_flag, "whether operations on it are recorded", nullptr},
-    {"grad_fn", get_grad_fn, nullptr, "the node that made it; None for a leaf", nullptr},
+    asked_attribute<"shape", get_shape>("the sizes"),
+    asked_attribute<"dtype", get_dtype>("the type of the elements"),
+    asked_attribute<"ndim", get_ndim>("the number of axes"),
+    asked_attribute<"requires_grad", get_requires_grad, set_requires_grad_flag>(
+        "whether operations on it are recorded"),
+    asked_attribute<"grad_fn", get_grad_fn>("the node that made it; None for a leaf"),
     {"_held_node", get_held_node, nullptr, "the node that it holds now; grad_fn brings a view's up to date", nullptr},
-    {"is_leaf", get_is_leaf, nullptr, "made by the user, not by a recorded operation", nullptr},
-    {"grad", get_grad, set_grad_attribute, "the gradient that backward accumulated; None before", nullptr},
-    {"data", get_data, set_data, "the same memory outside the graph, with a version counter of its own", nullptr},
-    {"_version", get_version, nullptr, "how often it was modified in place", nullptr},
-    {"_base", get_base, nullptr, "the tensor that this is a view of, or None", nullptr},
-    {"output_nr", get_output_index, nullptr, "which output of grad_fn it is", nullptr},
-    {"retains_grad", get_retains_grad, nullptr, "whether retain_grad() was called", nullptr},
-    {"itemsize", get_itemsize, nullptr, "bytes of one element", nullptr},
-    {"nbytes", get_nbytes, nullptr, "bytes of all elements", nullptr},
-    {"is_cuda", get_false, nullptr, "False: the only device is the CPU", nullptr},
-    {"is_sparse", get_false, nullptr, "False", nullptr},
-    {"is_quantized", get_false, nullptr, "False", nullptr},
+    asked_attribute<"is_leaf", get_is_leaf>("made by the user, not by a recorded operation"),
+    asked_attribute<"grad", get_grad, set_grad_attribute>("the gradient that backward accumulated; None before"),
+    asked_attribute<"data", get_data, set_data>("the same memory outside the graph, with a version counter of its own"),
+    asked_attribute<"_version", get_version>("how often it was modified in place"),
+    asked_attribute<"_base", get_base>("the tensor that this is a view of, or None"),
+    asked_attribute<"output_nr", get_output_index>("which output of grad_fn it is"),
+    asked_attribute<"retains_grad", get_retains_grad>("whether retain_grad() was called"),
+    asked_attribute<"itemsize", get_itemsize>("bytes of one element"),
+    asked_attribute<"nbytes", get_nbytes>("bytes of all elements"),
+    asked_attribute<"is_cuda", get_false>("False: the only device is the CPU"),
+    asked_attribute<"is_sparse", get_false>("False"),
+    asked_attribute<"is_quantized", get_false>("False"),
     {"_storage_id", get_storage_id, nullptr, "equal for tensors that share memory", nullptr},
     {"_storage_nbytes", get_storage_bytes, nullptr, "bytes of the whole storage", nullptr},
     {"_is_wrapped_number", get_is_wrapped, nullptr, "stands for a Python number", nullptr},

@@ -18,8 +18,6 @@ extern PyMethodDef tensor_methods[];
 
 // subclass.cpp. A new object of a subclass (or of Tensor itself) on the same memory, without history.
 PyObject* make_subclass(PyTypeObject* type, PyObject* data, bool requires_grad);
-// What a method gives for an object of a subclass has the subclass, as results of operations do.
-PyObject* like_self(PyObject* self, Tensor result);
 PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs);
 PyObject* make_subclass_method(PyObject* unused, PyObject* args);
 PyObject* as_subclass_method(PyObject* self, PyObject* type);

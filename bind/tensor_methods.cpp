@@ -1,6 +1,7 @@
 // Methods of tensors that are no operations.
 #include <optional>
 
+#include "bind/asked.h"
 #include "bind/backward.h"
 #include "bind/dtype.h"
 #include "bind/errors.h"
@@ -38,7 +39,7 @@ PyObject* backward(PyObject* self, PyObject* args, PyObject* kwargs) {
 }
 
 PyObject* detach_method(PyObject* self, PyObject*) {
-    return guarded([&] { return like_self(self, detach(tensor_of(self))); });
+    return guarded([&] { return wrap(detach(tensor_of(self))); });
 }
 
 PyObject* detach_in_place(PyObject* self, PyObject*) {
@@ -133,7 +134,7 @@ PyObject* is_inference_method(PyObject* self, PyObject*) {
 }
 PyObject* is_view_method(PyObject* self, PyObject*) { return PyBool_FromLong(static_cast<bool>(self_of(self)->base)); }
 PyObject* contiguous_method(PyObject* self, PyObject*) {
-    return guarded([&] { return like_self(self, contiguous(tensor_of(self))); });
+    return guarded([&] { return wrap(contiguous(tensor_of(self))); });
 }
 PyObject* cast_method(PyObject* self, PyObject* dtype) {
     return guarded([&]() -> PyObject* {
@@ -146,27 +147,26 @@ PyObject* cast_method(PyObject* self, PyObject* dtype) {
 }  // namespace
 
 PyMethodDef tensor_methods[] = {
-    {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(backward)), METH_VARARGS | METH_KEYWORDS,
-     docs::backward},
-    {"detach", detach_method, METH_NOARGS, docs::detach},
-    {"detach_", detach_in_place, METH_NOARGS, docs::detach_in_place},
-    {"requires_grad_", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(requires_grad_method)),
-     METH_VARARGS | METH_KEYWORDS, docs::requires_grad_in_place},
-    {"retain_grad", retain_grad_method, METH_NOARGS, docs::retain_grad},
-    {"item", item_method, METH_NOARGS, docs::item},
-    {"size", size_method, METH_VARARGS, docs::size},
-    {"stride", stride_method, METH_VARARGS, docs::stride},
-    {"dim", dim_method, METH_NOARGS, docs::dim},
-    {"ndimension", dim_method, METH_NOARGS, docs::ndimension},
-    {"numel", numel_method, METH_NOARGS, docs::numel},
-    {"nelement", numel_method, METH_NOARGS, docs::nelement},
-    {"storage_offset", offset_method, METH_NOARGS, docs::storage_offset},
-    {"data_ptr", data_ptr_method, METH_NOARGS, docs::data_ptr},
-    {"element_size", element_size_method, METH_NOARGS, docs::element_size},
-    {"is_contiguous", is_contiguous_method, METH_NOARGS, docs::is_contiguous},
-    {"is_inference", is_inference_method, METH_NOARGS, docs::is_inference},
-    {"_is_view", is_view_method, METH_NOARGS, "_is_view($self, /)\n--\n\nWhether autograd knows it as a view."},
-    {"contiguous", contiguous_method, METH_NOARGS, docs::contiguous},
+    asked_method<"backward", backward>(docs::backward),
+    asked_method<"detach", detach_method>(METH_NOARGS, docs::detach),
+    asked_method<"detach_", detach_in_place>(METH_NOARGS, docs::detach_in_place),
+    asked_method<"requires_grad_", requires_grad_method>(docs::requires_grad_in_place),
+    asked_method<"retain_grad", retain_grad_method>(METH_NOARGS, docs::retain_grad),
+    asked_method<"item", item_method>(METH_NOARGS, docs::item),
+    asked_method<"size", size_method>(METH_VARARGS, docs::size),
+    asked_method<"stride", stride_method>(METH_VARARGS, docs::stride),
+    asked_method<"dim", dim_method>(METH_NOARGS, docs::dim),
+    {"ndimension", method_of_none<"dim", dim_method>, METH_NOARGS, docs::ndimension},
+    asked_method<"numel", numel_method>(METH_NOARGS, docs::numel),
+    {"nelement", method_of_none<"numel", numel_method>, METH_NOARGS, docs::nelement},
+    asked_method<"storage_offset", offset_method>(METH_NOARGS, docs::storage_offset),
+    asked_method<"data_ptr", data_ptr_method>(METH_NOARGS, docs::data_ptr),
+    asked_method<"element_size", element_size_method>(METH_NOARGS, docs::element_size),
+    asked_method<"is_contiguous", is_contiguous_method>(METH_NOARGS, docs::is_contiguous),
+    asked_method<"is_inference", is_inference_method>(METH_NOARGS, docs::is_inference),
+    asked_method<"_is_view", is_view_method>(METH_NOARGS,
+                                             "_is_view($self, /)\n--\n\nWhether autograd knows it as a view."),
+    asked_method<"contiguous", contiguous_method>(METH_NOARGS, docs::contiguous),
     {"_cast", cast_method, METH_O, "_cast($self, dtype, /)\n--\n\nItself or a copy in another dtype."},
     {"_make_subclass", make_subclass_method, METH_VARARGS | METH_STATIC,
      "_make_subclass(cls, data, requires_grad=False, /)\n--\n\nThe same tensor as an object of a subclass."},
@@ -178,9 +178,8 @@ PyMethodDef tensor_methods[] = {
     {"_gradient_edge", gradient_edge_method, METH_NOARGS, nullptr},
     {"_remove_hook", remove_hook_method, METH_VARARGS | METH_STATIC, nullptr},
     {"_add_node_hook", add_node_hook, METH_VARARGS | METH_STATIC, nullptr},
-    {"numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(tensor_numpy)), METH_VARARGS | METH_KEYWORDS,
-     docs::numpy},
-    {"tolist", tensor_tolist, METH_NOARGS, docs::tolist},
+    asked_method<"numpy", tensor_numpy>(docs::numpy),
+    asked_method<"tolist", tensor_tolist>(METH_NOARGS, docs::tolist),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -8,6 +8,7 @@
 #include "bind/objects.h"
 #include "bind/operation.h"
 #include "bind/tensor_attributes.h"
+#include "bind/torch_function.h"
 #include "bind/type.h"
 #include "core/autograd/leaf.h"
 #include "core/autograd/view.h"
@@ -56,7 +57,7 @@ int tensor_clear(PyObject* object) {
 }
 
 // Only subclasses have operators of their own; Tensor's come from the registry.
-enum Operator {
+enum OperatorCode {
     kAdd,
     kSub,
     kMul,
@@ -81,16 +82,34 @@ enum Operator {
     kGe,
     kOperators
 };
-constexpr const char* kDunders[kOperators] = {
-    "__add__", "__sub__", "__mul__",    "__truediv__", "__floordiv__", "__mod__", "__matmul__", "__and__",
-    "__or__",  "__xor__", "__lshift__", "__rshift__",  "__pow__",      "__neg__", "__abs__",    "__invert__",
-    "__lt__",  "__le__",  "__eq__",     "__ne__",      "__gt__",       "__ge__"};
-OpGroup* operators[kOperators];
-OpGroup* reflected[kOperators];
+Operator operators[kOperators] = {
+    {"__add__", "add", "add", "add_"},
+    {"__sub__", "sub", "__rsub__", "sub_"},
+    {"__mul__", "mul", "mul", "mul_"},
+    {"__truediv__", "div", "__rtruediv__", "div_"},
+    {"__floordiv__", "__floordiv__", "__rfloordiv__", "floor_divide_"},
+    {"__mod__", "remainder", "__rmod__", "remainder_"},
+    {"__matmul__", "matmul", "__rmatmul__"},
+    {"__and__", "__and__", "bitwise_and", "__iand__"},
+    {"__or__", "__or__", "bitwise_or", "__ior__"},
+    {"__xor__", "__xor__", "bitwise_xor", "__ixor__"},
+    {"__lshift__", "__lshift__", "__rlshift__", "__ilshift__"},
+    {"__rshift__", "__rshift__", "__rrshift__", "__irshift__"},
+    {"__pow__", "__pow__", "__rpow__", "__ipow__"},
+    {"__neg__", "neg"},
+    {"__abs__", "abs"},
+    {"__invert__", "__invert__"},
+    {"__lt__", "lt", "gt"},
+    {"__le__", "le", "ge"},
+    {"__eq__", "eq", "eq"},
+    {"__ne__", "ne", "ne"},
+    {"__gt__", "gt", "lt"},
+    {"__ge__", "ge", "le"},
+};
 
 template <int Op>
 [[gnu::hot]] PyObject* binary_slot(PyObject* a, PyObject* b) {
-    return binary_operator(operators[Op], reflected[Op], a, b);
+    return binary_operator(operators[Op], a, b);
 }
 template <int Op>
 PyObject* in_place_slot(PyObject* a, PyObject* b) {
@@ -103,13 +122,13 @@ template <int Op>
 
 PyObject* power_slot(PyObject* a, PyObject* b, PyObject* modulus) {
     if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
-    return binary_operator(operators[kPow], reflected[kPow], a, b);
+    return binary_operator(operators[kPow], a, b);
 }
 PyObject* in_place_power_slot(PyObject* a, PyObject* b, PyObject*) { return in_place_operator(operators[kPow], a, b); }
 
 PyObject* compare_slot(PyObject* a, PyObject* b, int op) {
     constexpr int which[] = {kLt, kLe, kEq, kNe, kGt, kGe};
-    return binary_operator(operators[which[op]], nullptr, a, b);
+    return binary_operator(operators[which[op]], a, b);
 }
 
 Py_hash_t tensor_hash(PyObject* self) {
@@ -118,11 +137,21 @@ Py_hash_t tensor_hash(PyObject* self) {
     return hash == -1 ? -2 : hash;
 }
 
-PyObject* positive_slot(PyObject* self) { return Py_NewRef(self); }
+// What a slot returns in C, from what a class answers.
+PyObject* asked_slot(const char* name, PyObject* object) { return ask_method(name, {&object, 1, nullptr}); }
+
+PyObject* positive_slot(PyObject* self) {
+    if (!is_asked_about(self)) return Py_NewRef(self);
+    return guarded([&] { return asked_slot("positive", self); });
+}
 
 int bool_slot(PyObject* object) {
     return guarded(
         [&] {
+            if (is_asked_about(object)) {
+                const Handle answer = Handle::steal(asked_slot("__bool__", object));
+                return PyObject_IsTrue(static_cast<PyObject*>(answer.get()));
+            }
             const Tensor self(self_of(object));
             if (self.numel() != 1)
                 fail(ErrorKind::Runtime, "bool: Boolean value of Tensor with %s is ambiguous; use .any() or .all()",
@@ -142,6 +171,7 @@ void check_is_real(const Tensor& self, const char* name) {
 
 PyObject* float_slot(PyObject* object) {
     return guarded([&]() -> PyObject* {
+        if (is_asked_about(object)) return asked_slot("__float__", object);
         const Tensor self(self_of(object));
         if (self.numel() != 1)
             fail(ErrorKind::Runtime, "float: a Tensor with %lld elements cannot be converted to Scalar",
@@ -155,6 +185,7 @@ PyObject* float_slot(PyObject* object) {
 }
 PyObject* int_slot(PyObject* object) {
     return guarded([&]() -> PyObject* {
+        if (is_asked_about(object)) return asked_slot("__int__", object);
         const Tensor self(self_of(object));
         if (self.numel() != 1)
             fail(ErrorKind::Runtime, "int: a Tensor with %lld elements cannot be converted to Scalar",
@@ -167,6 +198,7 @@ PyObject* int_slot(PyObject* object) {
 }
 PyObject* index_slot(PyObject* object) {
     return guarded([&]() -> PyObject* {
+        if (is_asked_about(object)) return asked_slot("__index__", object);
         const Tensor self(self_of(object));
         if (self.numel() != 1 || is_inexact(self.dtype()))
             fail(ErrorKind::Type, "index: only integer tensors of a single element can be converted to an index");
@@ -177,6 +209,10 @@ PyObject* index_slot(PyObject* object) {
 Py_ssize_t length_slot(PyObject* object) {
     return guarded(
         [&]() -> Py_ssize_t {
+            if (is_asked_about(object)) {
+                const Handle answer = Handle::steal(asked_slot("__len__", object));
+                return PyNumber_AsSsize_t(static_cast<PyObject*>(answer.get()), PyExc_OverflowError);
+            }
             const Tensor self(self_of(object));
             if (self.ndim() == 0) fail(ErrorKind::Type, "len() of a 0-d tensor");
             return self.size(0);
@@ -196,13 +232,17 @@ PyObject* iterate_slot(PyObject* object) {
 int contains_slot(PyObject* object, PyObject* element) {
     return guarded(
         [&] {
-            const Handle found = Handle::steal(checked(PyObject_CallMethod(object, "_contains", "O", element)));
+            PyObject* const arguments[] = {object, element};
+            const Handle found =
+                Handle::steal(is_asked_about(object) ? ask_method("__contains__", {arguments, 2, nullptr})
+                                                     : checked(PyObject_CallMethod(object, "_contains", "O", element)));
             return PyObject_IsTrue(static_cast<PyObject*>(found.get()));
         },
         -1);
 }
 
 PyObject* repr_slot(PyObject* self) {
+    if (is_asked_about(self)) return guarded([&] { return asked_slot("__repr__", self); });
     PyObject* module = PyImport_ImportModule("clew._tensor_str");
     PyObject* text = module ? PyObject_CallMethod(module, "tensor_repr", "O", self) : nullptr;
     Py_XDECREF(module);
@@ -288,9 +328,9 @@ void init_tensor_type(PyObject* module) {
 }
 
 void bind_operators() {
-    for (int i = 0; i < kOperators; ++i) {
-        operators[i] = group_for_operator(kDunders[i]);
-        reflected[i] = group_for_operator(("__r" + std::string(kDunders[i] + 2)).c_str());
+    for (Operator& op : operators) {
+        op.group = group_for_operator(op.dunder);
+        if (op.reflected_name) op.reflected = group_for_operator(("__r" + std::string(op.dunder + 2)).c_str());
     }
 }
 

@@ -210,6 +210,7 @@ def compositions() -> tuple[Composition, ...]:
     for place, owner in places:
         for name in sorted(dir(owner) if owner is module else vars(owner)):  # some are loaded when they are asked for
             function = getattr(owner, name, None) if owner is module else vars(owner)[name]
+            function = getattr(function, "__wrapped__", function)  # of one that asks __torch_function__ first
             if name.startswith("_") or not isinstance(function, types.FunctionType) or function in found:
                 continue
             if function.__module__.startswith(ours):

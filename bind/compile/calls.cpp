@@ -10,6 +10,7 @@
 #include "bind/errors.h"
 #include "bind/objects.h"
 #include "bind/operation_object.h"
+#include "bind/overridable.h"
 #include "bind/site.h"
 #include "bind/vmap.h"
 #include "core/base/error.h"
@@ -69,6 +70,7 @@ void Tracer::call(PyObject* callee, PyObject* const* arguments, std::size_t coun
     if (PyType_Check(callee)) return call_type(reinterpret_cast<PyTypeObject*>(callee), arguments, count);
     PyTypeObject* const type = Py_TYPE(callee);
     if (type == &operation_type) return call_operation(callee, arguments, count);
+    if (function_of_overridable(callee)) return;  // watched
     if (PyCFunction_Check(callee)) {
         PyObject* const self = PyCFunction_GET_SELF(callee);
         const std::string name = reinterpret_cast<PyCFunctionObject*>(callee)->m_ml->ml_name;

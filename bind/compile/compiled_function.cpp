@@ -12,6 +12,7 @@
 #include "bind/operation_object.h"
 #include "bind/replay_events.h"
 #include "bind/site.h"
+#include "bind/torch_function.h"
 #include "core/autograd/engine.h"
 #include "core/autograd/mode.h"
 #include "core/program/loop.h"
@@ -24,8 +25,8 @@ namespace {
 constexpr int kMostRecordings = 4;            // of one key: the first, and three whose witnesses failed
 constexpr std::size_t kMoreThanVariants = 8;  // calls in a row that are recorded beyond those that are kept
 constexpr std::size_t kHitsForRecording = 4;  // about as many save what one recording costs
-constexpr std::uint32_t kEagerModes =
-    kInterpreted | kSavedHooks | kAnomaly | kInferenceMode | kWatchWrites | kInBackward | kMakeMeta | kAllowDataWrites;
+constexpr std::uint32_t kEagerModes = kInterpreted | kSavedHooks | kAnomaly | kInferenceMode | kWatchWrites |
+                                      kInBackward | kMakeMeta | kAllowDataWrites | kFunctionMode;
 
 bool disabled = false;
 

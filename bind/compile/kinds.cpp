@@ -7,6 +7,7 @@
 #include "bind/compile/values.h"
 #include "bind/errors.h"
 #include "bind/operation_object.h"
+#include "bind/overridable.h"
 
 namespace nb = nanobind;
 
@@ -54,7 +55,7 @@ bool is_read_by_python(PyObject* object) {
     while (type && is_of_class_statement(type)) type = type->tp_base;
     return type == &PyBaseObject_Type || is_clews(type) || type == &operation_type || is_exception_type(type) ||
            type == &PyUnicode_Type || type == &PyLong_Type || type == &PyFloat_Type || type == &PyMethodDescr_Type ||
-           type == &PyWrapperDescr_Type;
+           type == &PyWrapperDescr_Type || type == &overridable_type;
 }
 
 bool is_exact_as_double(PyObject* object) {

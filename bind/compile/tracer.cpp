@@ -12,6 +12,7 @@
 #include "bind/errors.h"
 #include "bind/objects.h"
 #include "bind/operation_object.h"
+#include "bind/overridable.h"
 #include "core/base/error.h"
 
 namespace nb = nanobind;
@@ -97,7 +98,7 @@ void Tracer::add_callback(PyObject* callable) {
 bool Tracer::watches(PyObject* callable) {
     if (PyMethod_Check(callable)) callable = PyMethod_GET_FUNCTION(callable);
     if (is_partial(callable)) return watches(parts_of(callable).function.ptr());
-    return PyFunction_Check(callable) || python_call_of(Py_TYPE(callable));
+    return PyFunction_Check(callable) || function_of_overridable(callable) || python_call_of(Py_TYPE(callable));
 }
 
 void Tracer::add_argument(PyObject* container) {
@@ -113,6 +114,7 @@ bool Tracer::is_older(PyObject* object) const {
 // C hands on what the function will return, as it is.
 void Tracer::begin_root(PyObject* function) {
     if (PyMethod_Check(function)) function = PyMethod_GET_FUNCTION(function);
+    if (PyObject* const inner = function_of_overridable(function)) function = inner;
     if (!PyFunction_Check(function)) function = python_call_of(Py_TYPE(function));
     if (function == nullptr) return;
     auto* const code = reinterpret_cast<PyCodeObject*>(reinterpret_cast<PyFunctionObject*>(function)->func_code);

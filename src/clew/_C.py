@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from ._core import Tensor, dtype
+from ._core import _disabled_torch_dispatch_impl as _disabled_torch_dispatch_impl
+from ._core import _disabled_torch_function_impl as _disabled_torch_function_impl
+from ._core import has_torch_function as _has_torch_function_variadic
 from ._device import device
 from ._unsupported import missing_from
 
 __all__: list[str] = []
+
+_has_torch_function_unary = _has_torch_function_variadic
+_missing = missing_from(__name__)
 
 
 def _get_tracing_state() -> None:
@@ -54,4 +61,9 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
 
 
 __path__: list[str] = []  # so that `torch._C._nn` is imported
-__getattr__ = missing_from(__name__)
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("DisableTorchFunction", "DisableTorchFunctionSubclass"):
+        return getattr(import_module("clew.overrides"), name)
+    return _missing(name)

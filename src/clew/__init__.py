@@ -23,6 +23,8 @@ from . import _main_interpreter as _main_interpreter  # before the core is loade
 
 # isort: split
 from . import _core
+from . import _numeric as _numeric
+from . import _subclass as _subclass  # gives Tensor its __torch_function__
 from . import _tensor as _tensor  # gives Tensor its methods
 from . import _tensor_conversions as _tensor_conversions  # more of them
 from . import autograd as autograd
@@ -48,6 +50,7 @@ from ._device import sparse_coo as sparse_coo
 from ._device import sparse_csc as sparse_csc
 from ._device import sparse_csr as sparse_csr
 from ._device import strided as strided
+from ._methods import publish as _publish
 from ._numeric import can_cast as can_cast
 from ._numeric import finfo as finfo
 from ._numeric import get_default_dtype as get_default_dtype
@@ -97,6 +100,8 @@ globals().update(_CONSTRUCTORS)
 globals().update(_STORAGES)
 globals().update(_core.functions)
 globals().update({_name: getattr(ops, _name) for _name in ops.__all__})  # written in Python: they have the last word
+_of_tensors = [_name for _name in vars(_numeric) if _name in vars(Tensor)]  # is_complex and the like
+_publish([*_of_tensors, "result_type", *ops.__all__], globals(), __name__)
 
 from_numpy = _core.from_numpy
 inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e

@@ -1,32 +1,34 @@
-"""Adding methods to Tensor, whose type is C++'s."""
+"""Adding methods to Tensor, whose type is C++'s, and making public functions overridable."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
+from collections.abc import Callable, Iterable
+from types import FunctionType
 from typing import Any, TypeVar
 
 from . import _core
-from ._core import Tensor
-from ._subclass import dispatch, takes_part
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
+# They make a tensor of what they are given, whatever its class.
+_CREATIONS = frozenset({"as_tensor", "asarray", "tensor"})
+
 
 def method(function: _F) -> _F:
-    """Make the function a method of Tensor, under its own name."""
+    """Make the function a method of Tensor, under its own name, that subclasses may override."""
     _core.add_method(function.__name__, function)
     return function
 
 
-def operation_method(function: _F) -> _F:
-    """Make it a method that acts as an operation: a subclass may override it, and results are of the subclass."""
+def publish(names: Iterable[str], namespace: dict[str, Any], module: str) -> None:
+    """Make functions of the namespace overridable (Note [Overridable functions] in bind/overridable.h).
 
-    @wraps(function)
-    def asked(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        if type(self) is not Tensor and takes_part(self) and not _core.get_mode("no_torch_function"):
-            return dispatch(asked, [self], (self, *args), kwargs)
-        return function(self, *args, **kwargs)
-
-    _core.add_method(function.__name__, asked)
-    return function
+    Args:
+        names: of functions and others; the others stay as they are.
+        namespace: where they are.
+        module: the name of the module where users find them.
+    """
+    for name in names:
+        function = namespace[name]
+        if type(function) is FunctionType:
+            namespace[name] = _core.overridable(function, module, name in _CREATIONS)

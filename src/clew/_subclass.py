@@ -1,20 +1,20 @@
 """Subclasses of Tensor and `__torch_function__`.
 
 Note [Subclasses in Python]
-An operation on an object of a subclass goes to `type(object).__torch_function__(func, types, args, kwargs)`. The
-default, below, runs the operation on plain tensors and gives the results the subclass. A class that has
-`_disabled_torch_function_impl` there instead takes no part: operations on it give plain tensors (Parameter).
+An operation on an object of a subclass goes to `type(object).__torch_function__(func, types, args, kwargs)`: Note
+[Asking classes] in bind/torch_function.cpp. The default, below, runs the operation on plain tensors and gives the
+results the subclass. A class that has `_disabled_torch_function_impl` there instead takes no part: operations on it
+give plain tensors (Parameter).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from . import _core
 from ._core import Tensor
-
-_F = TypeVar("_F", bound=Callable[..., Any])
+from ._core import _disabled_torch_function_impl as _disabled_torch_function_impl
 
 
 class DisableTorchFunctionSubclass:
@@ -43,7 +43,8 @@ def default_torch_function(
     if not all(issubclass(cls, kind) for kind in types):
         return NotImplemented
     with DisableTorchFunctionSubclass():
-        return as_class(func(*args, **(kwargs or {})), cls)
+        result = func(*args, **(kwargs or {}))
+        return result if func in _AS_THEY_ARE else as_class(result, cls)
 
 
 def as_class(value: Any, cls: type[Tensor]) -> Any:
@@ -59,46 +60,9 @@ def as_class(value: Any, cls: type[Tensor]) -> Any:
     return value
 
 
-def _disabled_torch_function_impl(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    with DisableTorchFunctionSubclass():
-        return func(*args, **(kwargs or {}))
+# What these give is a tensor that there is already.
+_AS_THEY_ARE = {vars(Tensor)[name].__get__ for name in ("grad", "_base")}
 
-
-_disabled_torch_function_impl._is_disabled_torch_function = True  # type: ignore[attr-defined]
-
-
-def takes_part(value: Any) -> bool:
-    """Whether the object's class has a say in operations: it has `__torch_function__`, and not the disabled one."""
-    kind = type(value)
-    if kind is Tensor:
-        return False
-    handler = getattr(kind, "__torch_function__", None)
-    return handler is not None and not hasattr(handler, "_is_disabled_torch_function")
-
-
-def dispatch(func: Callable[..., Any], relevant: list[Any], args: Any, kwargs: Any) -> Any:
-    """Ask the classes of `relevant`, subclasses first, until one answers.
-
-    Raises:
-        TypeError: none of them did.
-    """
-    types: list[type] = []
-    order: list[Any] = []
-    for value in relevant:
-        if type(value) in types:
-            continue
-        types.append(type(value))
-        # Before the first one that it is a subclass of.
-        place = next((i for i, other in enumerate(order) if issubclass(type(value), type(other))), len(order))
-        order.insert(place, value)
-    for value in order:
-        result = type(value).__torch_function__(func, tuple(types), args, kwargs)
-        if result is not NotImplemented:
-            return result
-    names = ", ".join(kind.__name__ for kind in types)
-    name = getattr(func, "__name__", repr(func))
-    raise TypeError(f"no implementation found for '{name}' on types that implement __torch_function__: [{names}]")
-
-
-_core._disabled_torch_function_impl = _disabled_torch_function_impl
 _core.add_method("__torch_function__", classmethod(default_torch_function))
+_core.add_method("__torch_dispatch__", _core._disabled_torch_dispatch_impl)
+_core.add_method("__rdiv__", vars(Tensor)["__rtruediv__"])

@@ -12,7 +12,7 @@ from . import _core
 from ._core import Tensor
 from ._device import strided
 from ._domains import domain
-from ._methods import method, operation_method
+from ._methods import method
 from ._unsupported import unsupported
 from .autograd.handles import HookHandle
 
@@ -77,7 +77,7 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], No
     return HookHandle(*self._add_accumulate_hook(hook))
 
 
-@operation_method
+@method
 @domain("self=real(d, a), split_size=2; self=real(d, a), split_size=(2, d - 2)")
 def split(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Views of consecutive parts along an axis: `clew.split`.
@@ -358,5 +358,7 @@ def _constant(value: Any) -> property:
     return property(lambda self: value)
 
 
-for _name, _value in (("layout", strided), ("is_mps", False), ("is_sparse_csr", False)):
+for _name, _value in (("layout", strided), ("is_mps", False), ("is_sparse_csr", False), ("is_nested", False)):
     _core.add_method(_name, _constant(_value))
+
+_core.add_method("_cdata", property(lambda self: id(self), doc="A number that only this tensor has while it lives."))

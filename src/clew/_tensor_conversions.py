@@ -8,7 +8,7 @@ from . import _core
 from ._core import Tensor, dtype
 from ._device import CPU, check_device, device
 from ._domains import domain
-from ._methods import method, operation_method
+from ._methods import method
 from ._numeric import PYTHON_DTYPES
 
 _DTYPES: dict[str, dtype] = _core.dtypes
@@ -21,7 +21,7 @@ def _converted(self: Tensor, kind: dtype, copy: bool = False) -> Tensor:
     return self if self.dtype is kind else self._cast(kind)
 
 
-@operation_method
+@method
 @domain(
     "real, args=[float64]; "
     "real, args=['cpu']; "
@@ -125,13 +125,13 @@ def _add_conversions() -> None:
         convert.__name__ = convert.__qualname__ = name
         convert.__doc__ = f"The tensor in dtype {wanted}; itself if it has that already."
         convert.__doc__ += f"\n\nExample:\n    >>> torch.tensor([0, 1]).{name}().dtype\n    {wanted}"
-        operation_method(domain(values)(convert))
+        method(domain(values)(convert))
 
 
 _add_conversions()
 
 
-@operation_method
+@method
 @domain("real; self=integer(a, b), other=constant(real(b)); self=real(a, b), other=index(3, b)")
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """The tensor in the dtype of the other.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 from .. import _core
 from .._core import Tensor
 from .._device import strided
+from .._methods import publish
 from .._unsupported import missing_from
 from . import errors, graph
 from .anomaly_mode import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
@@ -286,6 +287,9 @@ def kineto_available() -> bool:
 
 
 _missing = missing_from(__name__)
+
+
+publish(["grad"], globals(), __name__)
 
 
 def __getattr__(name: str) -> Any:

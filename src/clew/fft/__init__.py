@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .._methods import publish
 from .._unsupported import missing_from
 from . import _frequencies, _one_axis, _several_axes
 from ._frequencies import *  # noqa: F403
@@ -10,4 +11,5 @@ from ._several_axes import *  # noqa: F403
 
 __all__ = [*_frequencies.__all__, *_one_axis.__all__, *_several_axes.__all__]
 
+publish(__all__, globals(), __name__)
 __getattr__ = missing_from(__name__)

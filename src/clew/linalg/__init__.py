@@ -5,6 +5,7 @@ Values come from the LAPACK that NumPy has. What would take a complex decomposit
 
 from __future__ import annotations
 
+from .._methods import publish
 from .._unsupported import missing_from
 from . import (
     _determinants,
@@ -44,4 +45,5 @@ __all__ = [
     *_triangular.__all__,
 ]
 
+publish(__all__, globals(), __name__)
 __getattr__ = missing_from(__name__)

@@ -13,6 +13,7 @@ from typing import Any
 import clew
 from clew import Tensor
 
+from .._methods import publish as _publish
 from .._unsupported import missing_from as _missing_from
 from ._init_matrices import dirac_ as dirac_
 from ._init_matrices import eye_ as eye_
@@ -302,4 +303,5 @@ _calculate_fan_in_and_fan_out = _fans
 _no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_
 _no_grad_fill_, _no_grad_zero_ = constant_, zeros_
 
+_publish([_name for _name in __all__ if _name.endswith("_")], globals(), __name__)
 __getattr__ = _missing_from(__name__)

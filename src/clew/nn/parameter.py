@@ -27,7 +27,7 @@ class Parameter(Tensor):
         tensor([1., 2.], requires_grad=True)
     """
 
-    __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]  # it needs no class
+    __torch_function__ = _disabled_torch_function_impl  # it needs no class
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
         return _as_subclass(cls, data, requires_grad)
@@ -59,7 +59,7 @@ class Buffer(Tensor):
         ['mean']
     """
 
-    __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]  # it needs no class
+    __torch_function__ = _disabled_torch_function_impl  # it needs no class
     persistent: bool
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Buffer:

@@ -1,5 +1,8 @@
 """Layers, activations and losses as functions."""
 
+from clew import _core
+from clew._methods import publish
+
 from . import (
     activation,
     activation_in_place,
@@ -79,3 +82,7 @@ __all__ += softmaxes.__all__
 __all__ += triplet_loss.__all__
 __all__ += unpooling.__all__
 __all__ += upsample_names.__all__
+
+publish(__all__, globals(), __name__)
+# Layers call the operation itself, which is public only here.
+_core.ask_as("linear", globals()["linear"])

@@ -12,7 +12,7 @@ from clew import Tensor
 from clew._domains import domain
 from clew._operation import operation
 
-from .adaptive_pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+from . import adaptive_pooling
 
 __all__ = ["interpolate"]
 
@@ -240,8 +240,8 @@ def interpolate(
             f"{tuple(input.shape[2:])} and output {tuple(sizes)}"
         )
     if mode == "area":
-        pool = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[axes - 1]
-        return pool(input, sizes)
+        averaged: Tensor = getattr(adaptive_pooling, f"adaptive_avg_pool{axes}d")(input, sizes)
+        return averaged
     kind = f"{mode.replace('-', '_')}{axes}d" + ("_aa" if antialias else "")
     placed = [0.0] * (3 - axes) + scales
     result: Tensor = _RESAMPLE[kind](input, sizes, list(input.shape[2:]), bool(align_corners), *placed)
