@@ -40,11 +40,15 @@ def _one_minus_on_diagonal(values: Tensor) -> Tensor:
 def _gradient_of_eigh(
     g_eigenvalues: Tensor | None, g_eigenvectors: Tensor | None, eigenvalues: Tensor, eigenvectors: Tensor
 ) -> Tensor | None:
-    """V (diag(g) + F ∘ (Vᵀ gV)) Vᵀ with F = 1 / (λj - λi) off the diagonal (Giles, An extended collection, 2008)."""
+    """V (diag(g) + F ∘ (Vᵀ gV)) Vᵀ with F = 1 / (λj - λi) off the diagonal (Giles, An extended collection, 2008).
+
+    The symmetric part of it, as the matrix is symmetric.
+    """
     V = eigenvectors
     if g_eigenvectors is None:
         return None if g_eigenvalues is None else (V * g_eigenvalues.unsqueeze(-2)) @ V.mT
     inner = (V.mT @ g_eigenvectors) / _one_minus_on_diagonal(eigenvalues)
+    inner = (inner + inner.mT) / 2
     inner = inner - inner.diagonal(0, -2, -1).diag_embed()
     if g_eigenvalues is not None:
         inner = inner + g_eigenvalues.diag_embed()
