@@ -59,6 +59,10 @@ def difference(
     if torch.equal(ours, theirs):
         return None
     limits = _Limits(*TOLERANCES.get(theirs.dtype, (0.0, 0.0)))
+    if theirs.is_floating_point() and theirs.numel():  # a quick look: NaN is seen below
+        beyond = (ours - theirs).abs_().sub_(theirs.abs(), alpha=limits.rtol).max()
+        if float(beyond) <= limits.atol:
+            return None
     wrong, beyond = _beyond(ours, theirs, limits)
     if not bool(wrong.any()):
         return None

@@ -48,7 +48,9 @@ class _Memory:
             return torch.empty_strided(shape, strides, dtype=dtype)
         flat = torch.frombuffer(self._map, dtype=dtype, count=nbytes // dtype.itemsize, offset=offset)
         if as_it_lies:
-            return (flat.clone() if owned else flat).as_strided(shape, strides)
+            if owned:
+                flat = flat.clone()
+            return flat.as_strided(shape, strides)
         extent = 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
         room = torch.empty(extent, dtype=dtype)
         if 0 in strides or extent < flat.numel():  # elements share places
@@ -62,8 +64,13 @@ class _Call:
 
     def __init__(self, name: str, elementwise: bool, outputs: list[Any], leaves: list[Any], values: Any) -> None:
         self.name, self.elementwise, self.outputs, self.leaves, self.values = name, elementwise, outputs, leaves, values
-        self.wider: Callable[[], _Call | None] = lambda: None
+        self.in_wider: Callable[[], _Call | None] = lambda: None
         self.places: list[int] = []  # of its inputs, for each gradient that the node gives
+
+    @functools.cached_property
+    def again(self) -> _Call | None:
+        """The same in a wider dtype; None where that fails."""
+        return self.in_wider()
 
     def gradients(self, incoming: list[torch.Tensor | None]) -> list[torch.Tensor | None]:
         """Of the leaves, from gradients of the outputs."""
@@ -86,6 +93,7 @@ class Worker:
         self.unchecked: Counter[tuple[str, str, str]] = Counter()
         self.differences: dict[tuple[int, str, str], list[Any]] = {}
         self._calls: dict[int, _Call] = {}
+        self._optimizers: dict[str, Any] = {}
 
     # What a record says ---------------------------------------------------------------------------------------------
 
@@ -131,14 +139,13 @@ class Worker:
         values = self._decode(memory, args, records or bool(written))
         pristine = self._decode(memory, args, records) if written else values
 
-        @functools.cache
-        def wider(with_gradients: bool) -> _Call | None:
+        def wider() -> _Call | None:
             with suppress(Exception):
-                return self._run(name, function, elementwise, arguments, _widened(pristine), args, with_gradients, True)
+                return self._run(name, function, elementwise, arguments, _widened(pristine), args, records, True)
             return None
 
         call = self._run(name, function, elementwise, arguments, values, args, records, bool(written))
-        call.wider = functools.partial(wider, True)
+        call.in_wider = wider
         outputs = call.outputs
         tie = False
         if in_place:
@@ -153,7 +160,7 @@ class Worker:
             ours = memory.tensor(spec, False)
 
             def reference(place: int = place) -> torch.Tensor | None:
-                again = wider(False)
+                again = call.again
                 return None if again is None or place >= len(again.outputs) else again.outputs[place]
 
             found = difference(ours, theirs, reference, elementwise)
@@ -181,7 +188,7 @@ class Worker:
             ours = memory.tensor(spec, False)
 
             def wider(place: int = place) -> torch.Tensor | None:
-                again = call.wider()
+                again = call.again
                 return None if again is None else again.gradients(grads)[place]
 
             other = torch.zeros_like(call.leaves[place]) if other is None else other
@@ -227,9 +234,21 @@ class Worker:
         def run(convert: Callable[[Any], Any]) -> list[Any]:
             given = [self._decode(memory, group, True) for group in groups]
             params = [[convert(p) for p in group["params"]] for group in given]
-            optimizer = kind([{"params": list(one)} for one in params], **_constructor_options(kind, given[0]))
-            for group, own, mine in zip(optimizer.param_groups, given, params, strict=True):
-                group.update({key: own["options"][key] for key in own["options"] if key in group})
+            optimizer = self._optimizers.get(name)
+            if optimizer is None:  # to make one takes longer than a step
+                options = {"lr": 1e-3} if name in ("SGD", "Muon") else {}
+                optimizer = self._optimizers[name] = kind([torch.ones(1, 1, requires_grad=True)], **options)
+            optimizer.state.clear()
+            known = optimizer.defaults.keys()
+            optimizer.param_groups = [
+                {
+                    **optimizer.defaults,
+                    **{key: value for key, value in group["options"].items() if key in known},
+                    "params": mine,
+                }
+                for group, mine in zip(given, params, strict=True)
+            ]
+            for own, mine in zip(given, params, strict=True):
                 for parameter, grad, state in zip(mine, own["grads"], own["states"], strict=True):
                     parameter.grad = None if grad is None else convert(grad)
                     if state:
@@ -242,12 +261,19 @@ class Worker:
             ]
 
         theirs = run(lambda value: value)
-        wider = functools.cache(lambda: run(lambda x: _widened(x) if isinstance(x, torch.Tensor) else x))
+        again: list[Any] = []
+
+        def wider(place: int, at: int) -> torch.Tensor:
+            if not again:
+                again.extend(run(lambda x: _widened(x) if isinstance(x, torch.Tensor) else x))
+            found: torch.Tensor = again[place][at]
+            return found
+
         for place, (spec, others) in enumerate(zip(after, theirs, strict=True)):
             ours = self._decode(memory, spec, False)
             for at, (one, other) in enumerate(zip(ours, others, strict=False)):
                 if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
-                    found = difference(one, other, lambda i=place, k=at: wider()[i][k], False)  # type: ignore[misc]
+                    found = difference(one, other, functools.partial(wider, place, at), False)
                     if found is not None:
                         yield f"parameter {place}" if at == 0 else f"state of parameter {place}", found
 
@@ -342,11 +368,6 @@ def _is_as_good(name: str, values: Any, ours: Any, theirs: Any, outs: Any, memor
     return False
 
 
-def _constructor_options(kind: type, group: Any) -> dict[str, Any]:
-    """What its constructor has to be given."""
-    return {"lr": 1e-3} if kind.__name__ in ("SGD", "Muon") else {}
-
-
 def _widened(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         return value.detach().to(_WIDER.get(value.dtype, value.dtype), copy=True)
@@ -377,6 +398,9 @@ def main() -> None:
     warnings.simplefilter("ignore")
     worker = Worker()
     connection.send((str(torch.__version__), ""))
+    leaf = torch.ones(1, requires_grad=True)  # what is imported at first use takes seconds: while the script starts
+    torch.autograd.grad(leaf * 2, leaf)
+    torch.optim.SGD([leaf], lr=0.1)
     with suppress(EOFError):
         while True:
             batch = connection.recv()
