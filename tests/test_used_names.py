@@ -201,3 +201,86 @@ def test_a_backend_has_no_switches_that_nobody_has() -> None:
     clew.backends.cudnn.benchmark = not before
     assert clew.backends.cudnn.benchmark != before
     clew.backends.cudnn.benchmark = before
+
+
+def test_operations_by_pytorchs_names(oracle: Any) -> None:
+    for library in (clew, oracle):
+        aten = library.ops.aten
+        assert aten.add.Tensor(library.ones(2), 1).tolist() == [2.0, 2.0]
+        assert {aten.mm.default: 1}[aten.mm.default] == 1
+        assert aten.mm.default != aten.mm.out
+        assert (str(aten.mm), str(aten.mm.default)) == ("aten.mm", "aten.mm.default")
+        assert (aten.mm.default.name(), aten.add.Tensor.name()) == ("aten::mm", "aten::add.Tensor")
+        assert aten.mm.default.overloadpacket == aten.mm
+    with pytest.raises(NotImplementedError, match=r"ops\.aten\._no_such\.default"):
+        clew.ops.aten._no_such.default(1)
+
+
+def test_modes_of_determinism(oracle: Any) -> None:
+    for library in (clew, oracle):
+        for mode in ("warn", 2, "default"):
+            library.set_deterministic_debug_mode(mode)
+            warns = library.is_deterministic_algorithms_warn_only_enabled()
+            assert (library.get_deterministic_debug_mode(), warns) == {"warn": (1, True), 2: (2, False)}.get(
+                mode, (0, False)
+            )
+        with pytest.raises(RuntimeError):
+            library.set_deterministic_debug_mode(3)
+
+
+def test_small_functions(oracle: Any) -> None:
+    for library in (clew, oracle):
+        x = library.ones(2, requires_grad=True)
+        assert not library.detach(x).requires_grad
+        assert library.get_device_module("cuda") is library.cuda
+        for check, error in ((library._check, RuntimeError), (library._check_value, ValueError)):
+            check(True)
+            with pytest.raises(error, match="said"):
+                check(False, lambda: "said")
+        flat = importlib.import_module(f"{library.__name__}._utils")._flatten_dense_tensors([x, x.view(1, 2)])
+        assert flat.tolist() == [1.0] * 4
+
+
+def test_seeds_of_workers(oracle: Any) -> None:
+    theirs = importlib.import_module("torch.utils.data._utils.worker")._generate_state
+    for seed, worker in ((0, 0), (123456789, 3), (2**62 + 5, 7)):
+        assert clew.utils.data.worker._generate_state(seed, worker) == theirs(seed, worker)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")  # PyTorch's, of LeafSpec
+def test_trees_as_lightning_takes_them_apart(oracle: Any) -> None:
+    for library in (clew, oracle):
+        tree = importlib.import_module(f"{library.__name__}.utils._pytree")
+        node = {"a": [1, 2]}
+        assert tree._get_node_type(node) is dict
+        assert tree._get_node_type(1) not in tree.SUPPORTED_NODES
+        children, context = tree.SUPPORTED_NODES[dict].flatten_fn(node)
+        assert (list(children), list(context)) == ([[1, 2]], ["a"])
+        assert tree.LeafSpec() == tree.tree_flatten(1)[1]
+        pairs, _ = tree._dict_flatten_with_keys(node)
+        assert [(key.key, child) for key, child in pairs] == [("a", [1, 2])]
+
+
+def test_weak_dictionaries(oracle: Any) -> None:
+    for library in (clew, oracle):
+        weak = importlib.import_module(f"{library.__name__}.utils.weak")
+        x, same = library.ones(2), library.ones(2)
+        names = weak.WeakTensorKeyDictionary({x: "x"})
+        assert x in names
+        assert same not in names
+        assert len(list(names)) == 1
+        del x
+        assert len(names) == 0
+
+
+def test_modules_as_functions(oracle: Any) -> None:
+    layer = clew.nn.Linear(2, 1)
+    functorch = importlib.import_module("clew.functorch")
+    f, parameters = functorch.make_functional(layer)
+    x = clew.ones(3, 2)
+    assert clew.equal(f(parameters, x), layer(x))
+    grads = clew.func.grad(lambda given: f(given, x).sum())(parameters)
+    assert grads[0].tolist() == [[3.0, 3.0]]
+    normed = clew.nn.Sequential(clew.nn.BatchNorm1d(2))
+    clew.func.replace_all_batch_norm_modules_(normed)
+    assert not normed[0].track_running_stats

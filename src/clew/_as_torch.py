@@ -36,7 +36,7 @@ class _Torch(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name in _OWN:
             raise AttributeError(f"module 'torch' has no attribute {name!r}")
-        return getattr(_clew(), name)
+        return self if name == "torch" else getattr(_clew(), name)  # `torch.torch` is itself in PyTorch, too
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _OWN:

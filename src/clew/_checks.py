@@ -1,11 +1,44 @@
-"""`torch._check` and the like: conditions that have to hold."""
+"""Small functions that few programs need: `torch._check` and the like, and methods as functions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+import clew
+
+from ._core import Tensor
+
 Message = Callable[[], object] | None
+
+
+def detach(input: Tensor) -> Tensor:
+    """`input.detach()`.
+
+    Example:
+        >>> torch.detach(torch.ones(1, requires_grad=True))
+        tensor([1.])
+    """
+    return input.detach()
+
+
+def detach_(input: Tensor) -> Tensor:
+    """`input.detach_()`."""
+    return input.detach_()
+
+
+def get_device_module(device: Any = None) -> Any:
+    """The module of a device: `clew.cpu` for the CPU, which is the default.
+
+    Example:
+        >>> torch.get_device_module("cuda").is_available()
+        False
+    """
+    kind = clew.device("cpu" if device is None else device).type
+    module = getattr(clew, kind, None)
+    if module is None:
+        raise RuntimeError(f"get_device_module: expected a device that has a module, got {kind!r}; use 'cpu'")
+    return module
 
 
 def _assert(condition: Any, message: str) -> None:

@@ -116,6 +116,6 @@ _missing = missing_from(__name__)
 
 
 def __getattr__(name: str) -> Any:
-    if name == "amp":
-        return import_module("clew.cuda.amp")
+    if name in ("amp", "nvtx"):
+        return import_module(f"clew.cuda.{name}")
     return _missing(name)

@@ -24,7 +24,12 @@ for _name in sorted(_names, key="aliases".__eq__):  # aliases come last: they ar
 
 
 def __getattr__(name: str) -> _Any:
-    """The namespace of users' operations that has this name: `clew.ops.mylib.scale(x)`."""
+    """The namespace of users' operations that has this name, `clew.ops.mylib.scale(x)`; PyTorch's own is `aten`."""
+    if name == "aten":
+        globals()[name] = _import_module("clew.library._aten").Aten()
+        return globals()[name]
+    if name == "load_library":
+        return _import_module("clew._placeholders").make("ops", name)
     if not name.startswith("_"):
         found = _import_module("clew.library._namespace").namespace(name)
         if found is not None:

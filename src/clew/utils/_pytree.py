@@ -333,7 +333,15 @@ def _is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:
     return kind_of(tree) is None or (is_leaf is not None and is_leaf(tree))
 
 
+def _with_keys(kind: type) -> Callable[[Any], tuple[list[Any], Any]]:
+    """The function that takes such a container apart, with the key of each child."""
+    return lambda node: (list(children_with_keys(kind, node)), NODES[kind][0](node)[1])
+
+
 _register_pytree_node = register_pytree_node
+_list_flatten_with_keys, _tuple_flatten_with_keys = _with_keys(list), _with_keys(tuple)
+_dict_flatten_with_keys, _odict_flatten_with_keys = _with_keys(dict), _with_keys(OrderedDict)
+_namedtuple_flatten_with_keys = _with_keys(NamedTuple)
 _list_flatten, _list_unflatten = NODES[list]
 _tuple_flatten, _tuple_unflatten = NODES[tuple]
 _dict_flatten, _dict_unflatten = NODES[dict]
