@@ -1,4 +1,4 @@
-"""Libraries that depend on PyTorch, unmodified: a small program of each, under ``clew run --as-torch`` and under PyTorch.
+"""Libraries that depend on PyTorch, unmodified: a program of each, under ``clew run --as-torch`` and under PyTorch.
 
 python bench/libraries.py --install DIR                 makes a virtual environment with all of them
 python bench/libraries.py --python DIR/bin/python       all of them, without writing
@@ -36,6 +36,7 @@ PROGRAMS = ROOT / "bench" / "libraries"
 PAGE = ROOT / "docs" / "libraries.md"
 MARKS = "libraries: made by bench/libraries.py --write", "end of libraries"
 RESULTS = ROOT / "docs" / "benchmarks" / "libraries.json"
+TEST_RESULTS = ROOT / "docs" / "benchmarks" / "library_tests.json"
 CONSTRAINTS = "torch==2.13.0", "numpy<2.4"
 ENGINES = "torch", "clew"
 
@@ -136,7 +137,8 @@ def measure(library: dict[str, Any], engines: Sequence[Rounds], rounds: int) -> 
         for _ in range(rounds):
             for each in engines:
                 seconds[each.engine].append(each.next()["seconds"])
-        result.torch_seconds, result.clew_seconds = (min(seconds[each.engine]) for each in engines)
+        if rounds:
+            result.torch_seconds, result.clew_seconds = (min(seconds[each.engine]) for each in engines)
     except Failed as error:
         result.error = str(error)
     for each in begun:
@@ -222,9 +224,17 @@ def page(libraries: Sequence[dict[str, Any]], results: dict[str, Result]) -> str
         table=markdown([heading, *(row(library, result) for library, result in shown)]),
         reasons="\n".join(f"- {library['distribution']}: {reason(library, result)}" for library, result in bad)
         or "None.",
+        tests=tests_table(),
         load=f"{os.getloadavg()[2]:.0f} of {described['processors']}",
         machine=f"{described['processor']}, one thread, {described['date']}",
     )
+
+
+def tests_table() -> str:
+    """What became of the libraries' own tests, as far as it is kept."""
+    found = json.loads(TEST_RESULTS.read_text()) if TEST_RESULTS.exists() else {}
+    heading = ["library", "tests", "pass on PyTorch", "of these on clew", "share", "PyTorch s", "clew s"]
+    return markdown([heading, *(one["row"] for one in found.values())])
 
 
 def reason(library: dict[str, Any], result: Result) -> str:
@@ -252,8 +262,8 @@ def sentence(results: dict[str, Result]) -> str:
     """What the README says of them."""
     same = sum(result.verdict == "same" for result in results.values())
     return (
-        f"Of {len(results)} libraries on PyPI that depend on PyTorch, {same} run unmodified under `clew run --as-torch` "
-        "and give PyTorch's numbers\n([a program of each, with times](docs/libraries.md))."
+        f"Of {len(results)} libraries on PyPI that depend on PyTorch, {same} run unmodified under "
+        "`clew run --as-torch` and give PyTorch's numbers\n([a program of each, with times](docs/libraries.md))."
     )
 
 
@@ -268,8 +278,8 @@ and under PyTorch, from the same weights and data, on one thread.
 - Times are milliseconds of the program without imports, the best of several rounds, alternated between the engines.
   The first round is not timed.
 
-{same} of {all} run and give the same numbers, within 1e-4. {faster} of these take no longer than with PyTorch; the median
-ratio of times is {median}.
+{same} of {all} run and give the same numbers, within 1e-4. {faster} of these take no longer than with PyTorch; the
+median ratio of times is {median}.
 
 {table}
 
@@ -278,6 +288,13 @@ Measured on {machine}; processes that wanted a processor in the last quarter of 
 ## Those that do not
 
 {reasons}
+
+## Their own tests
+
+A fixed part of the tests that some libraries bring with them, run by pytest on both engines
+(`python bench/library_tests.py --write`). Tests that do not pass on PyTorch are not counted.
+
+{tests}
 """
 
 

@@ -25,19 +25,17 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT))
 
-from bench.libraries import ours  # noqa: E402
+from bench.libraries import TEST_RESULTS, ours  # noqa: E402
 from bench.programs import environment, keep  # noqa: E402
-from bench.report import markdown  # noqa: E402
 from bench.sources import CACHE, MissingSource, fetched  # noqa: E402
 
 TABLE = ROOT / "bench" / "library_tests.toml"
 GLUE = ROOT / "bench" / "library_glue"
-RESULTS = ROOT / "docs" / "benchmarks" / "library_tests.json"
 
 
 @dataclass
 class Result:
-    """What became of the tests that pass on PyTorch: how many pass on clew, and which do not, each with its last words."""
+    """How many tests pass on PyTorch, how many of these on clew, and the others with their errors."""
 
     name: str
     torch: int = 0
@@ -45,6 +43,7 @@ class Result:
     torch_seconds: float = 0.0
     clew_seconds: float = 0.0
     failed: dict[str, str] = field(default_factory=dict)
+    row: list[str] = field(default_factory=list)
 
 
 def source(library: dict[str, Any], sources: Path | None) -> Path:
@@ -71,14 +70,15 @@ def run(library: dict[str, Any], engine: str, python: str, folder: Path, limit: 
     plugin = ["-p", "clew.pytest_as_torch"] if engine == "clew" else []
     fixed = ["-q", "-p", "no:cacheprovider", "-o", "addopts=", "--tb=line", "--continue-on-collection-errors"]
     path = [str(folder / name) for name in library.get("import", ["."])]
-    subprocess.run(
-        [python, "-m", "pytest", *plugin, *fixed, f"--junitxml={report}", *library["run"]],
-        cwd=folder,
-        env=environment([*path, ours(), str(ROOT)]) | library.get("environment", {}),
-        timeout=limit,
-        stdout=(folder / f"{engine}.txt").open("w"),
-        stderr=subprocess.STDOUT,
-    )
+    with (folder / f"{engine}.txt").open("w") as printed:
+        subprocess.run(
+            [python, "-m", "pytest", *plugin, *fixed, f"--junitxml={report}", *library["run"]],
+            cwd=folder,
+            env=environment([*path, ours(), str(ROOT)]) | library.get("environment", {}),
+            timeout=limit,
+            stdout=printed,
+            stderr=subprocess.STDOUT,
+        )
     return outcomes(report)
 
 
@@ -131,24 +131,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{library['name']}: left out: {error}", flush=True)
             continue
         results[library["name"]] = result
-        print(" | ".join(row(library, result)), flush=True)
+        result.row = row(library, result)
+        print(" | ".join(result.row), flush=True)
         for name, words in result.failed.items() if options.keep else ():
             print(f"    {name}: {words}")
         if options.write:
-            keep(RESULTS, results, [one["name"] for one in libraries])
+            keep(TEST_RESULTS, results, [one["name"] for one in libraries])
     return int(any(result.clew < 0.95 * result.torch for result in results.values()))
-
-
-def table() -> str:
-    """The results that are kept, for a page."""
-    import json
-
-    if not RESULTS.exists():
-        return ""
-    found = json.loads(RESULTS.read_text())
-    libraries = [one for one in tomllib.loads(TABLE.read_text())["library"] if one["name"] in found]
-    heading = ["library", "tests", "pass on PyTorch", "of these on clew", "share", "PyTorch s", "clew s"]
-    return markdown([heading, *(row(one, Result(**found[one["name"]])) for one in libraries)])
 
 
 def row(library: dict[str, Any], result: Result) -> list[str]:

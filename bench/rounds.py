@@ -3,10 +3,10 @@
     clew run --as-torch bench/rounds.py bench/libraries/einops.py    prints the numbers of one round
     clew run --as-torch bench/rounds.py                              serves `bench/libraries.py`
 
-A program has a function `main`, which returns its numbers. The server reads lines. A job is JSON: ``file``, ``log`` (where
-what it prints goes), ``limit`` (seconds for the import, and for a round). A child of the server imports the program and
-answers; each "round" is one call of `main`; "end" ends the child. An answer is a line of JSON: ``{"numbers": [...],
-"seconds": s}`` or ``{"error": words}``, after which the child has ended.
+A program has a function `main`, which returns its numbers. The server reads lines. A job is JSON: ``file``, ``log``
+(where output goes), ``limit`` (seconds for the import, and for a round). A child of the server imports the program and
+answers. Each "round" is one call of `main`; "end" ends the child. An answer is a line of JSON, ``{"numbers": [...],
+"seconds": s}`` or ``{"error": words}``. After an error the child has ended.
 """
 
 from __future__ import annotations

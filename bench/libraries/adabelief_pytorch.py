@@ -12,5 +12,5 @@ def main():
         optimizer = AdaBelief(
             model.parameters(), lr=1e-2, eps=1e-8, rectify=rectify, weight_decouple=True, print_change_log=False
         )
-        found.append(trained(lambda: model(points).square().mean(), optimizer, steps=8))  # noqa: B023
+        found.append(trained(lambda: model(points).square().mean(), optimizer, steps=8))
     return found

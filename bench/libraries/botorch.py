@@ -17,7 +17,7 @@ def main():
     losses = trained(lambda: -likelihood(model(*model.train_inputs), model.train_targets), model, rate=0.001)
     model.eval()
     bounds, settings = torch.tensor([[0.0, 0.0], [1.0, 1.0]]).double(), {"q": 1, "num_restarts": 2, "raw_samples": 8}
-    point, value = optimize_acqf(
+    _, value = optimize_acqf(
         LogExpectedImprovement(model, best_f=y.max()), bounds=bounds, options={"seed": 0}, **settings
     )
     several = qExpectedImprovement(model, best_f=0.5)(uniform(3, 2, 2).double())

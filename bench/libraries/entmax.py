@@ -10,5 +10,5 @@ def main():
     found = [function(scores, dim=-1) for function in (sparsemax, entmax15, entmax_bisect)]
     for loss in (Entmax15Loss(), SparsemaxLoss()):
         model = perceptron()
-        found.append(trained(lambda: loss(model(points), classes), model))  # noqa: B023
+        found.append(trained(lambda: loss(model(points), classes), model))
     return found

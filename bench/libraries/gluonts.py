@@ -11,7 +11,7 @@ def main():
     x, found = normal(16, 4), []
     for output, target in ((StudentTOutput(), normal(16)), (NegativeBinomialOutput(), integers(5, 16).float())):
         network = filled(output.get_args_proj(4))
-        found.append(trained(lambda: -output.distribution(network(x)).log_prob(target).mean(), network))  # noqa: B023
+        found.append(trained(lambda: -output.distribution(network(x)).log_prob(target).mean(), network))
     quantiles = filled(QuantileOutput([0.1, 0.5, 0.9]).get_args_proj(4))
     found.append(quantiles(x)[0])
     series, seen = normal(3, 10), torch.ones(3, 10)

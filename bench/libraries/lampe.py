@@ -10,4 +10,4 @@ def main():
     posterior = filled(lampe.inference.NPE(2, 3, transforms=2, hidden_features=[16]))
     ratio = filled(lampe.inference.NRE(2, 3, hidden_features=[16]))
     losses = [lampe.inference.NPELoss(posterior), lampe.inference.NRELoss(ratio)]
-    return [trained(lambda: loss(parameters, points), loss) for loss in losses]  # noqa: B023
+    return [trained(lambda: loss(parameters, points), loss) for loss in losses]

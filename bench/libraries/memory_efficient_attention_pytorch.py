@@ -12,5 +12,5 @@ def main():
         FlashAttention(dim=16, heads=2, dim_head=8, causal=True, q_bucket_size=4, k_bucket_size=8),
     ):
         layer = filled(kind)
-        found.append(trained(lambda: layer(x).square().mean(), layer, steps=3))  # noqa: B023
+        found.append(trained(lambda: layer(x).square().mean(), layer, steps=3))
     return found

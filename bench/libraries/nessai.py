@@ -12,5 +12,5 @@ def main():
         flow = flow[0] if isinstance(flow, tuple) else flow
         filled(flow)
         points = 0.3 * normal(32, 2)
-        found.append(trained(lambda: -flow.log_prob(points).mean(), flow, steps=3))  # noqa: B023
+        found.append(trained(lambda: -flow.log_prob(points).mean(), flow, steps=3))
     return found

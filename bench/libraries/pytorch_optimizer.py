@@ -19,5 +19,5 @@ def main():
         else:
             groups = model.parameters()
         optimizer = load_optimizer(name)(groups, lr=1e-2)
-        found.append(trained(lambda: model(points).square().mean(), optimizer))  # noqa: B023
+        found.append(trained(lambda: model(points).square().mean(), optimizer))
     return found

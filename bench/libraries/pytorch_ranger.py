@@ -9,5 +9,5 @@ def main():
     found, points = [], normal(16, 4)
     for kind in (Ranger, RangerQH):
         model = perceptron()
-        found.append(trained(lambda: model(points).square().mean(), kind(model.parameters(), lr=1e-2), steps=8))  # noqa: B023
+        found.append(trained(lambda: model(points).square().mean(), kind(model.parameters(), lr=1e-2), steps=8))
     return found

@@ -15,5 +15,5 @@ def main():
         PiecewiseLinearEmbeddings(bins, 4, activation=False, version="B"),
     ):
         model = filled(torch.nn.Sequential(layer, torch.nn.Flatten(), torch.nn.Linear(12, 1)))
-        found.append(trained(lambda: model(x).square().mean(), model))  # noqa: B023
+        found.append(trained(lambda: model(x).square().mean(), model))
     return found, bins

@@ -16,5 +16,5 @@ def main():
         ResNet(**sizes, d_hidden=None, d_hidden_multiplier=2.0, dropout1=0.1, dropout2=0.0),
     ):
         filled(model)
-        found.append(trained(lambda: model(x).square().mean(), model))  # noqa: B023
+        found.append(trained(lambda: model(x).square().mean(), model))
     return found

@@ -11,7 +11,7 @@ def main():
         model = perceptron()
         optimizer = kind(model.parameters(), lr=0.01)
         optimizer.train()
-        found.append(trained(lambda: model(points).square().mean(), optimizer))  # noqa: B023
+        found.append(trained(lambda: model(points).square().mean(), optimizer))
         optimizer.eval()
         found.append(model(points))
     return found

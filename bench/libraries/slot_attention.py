@@ -12,5 +12,5 @@ def main():
         MultiHeadSlotAttention(num_slots=3, dim=16, heads=2, iters=2),
     ):
         filled(model)
-        found.append(trained(lambda: model(x).square().mean(), model, steps=3))  # noqa: B023
+        found.append(trained(lambda: model(x).square().mean(), model, steps=3))
     return found

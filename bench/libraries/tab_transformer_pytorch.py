@@ -11,5 +11,5 @@ def main():
     sizes = {"categories": (4, 4, 4), "num_continuous": 2, "dim": 16, "dim_out": 1, "depth": 1, "heads": 2}
     for model in (TabTransformer(**sizes, mlp_act=torch.nn.ReLU()), FTTransformer(**sizes)):
         filled(model)
-        found.append(trained(lambda: model(categories, x).square().mean(), model))  # noqa: B023
+        found.append(trained(lambda: model(categories, x).square().mean(), model))
     return found

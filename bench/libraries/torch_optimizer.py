@@ -14,5 +14,5 @@ def main():
         optimizer = getattr(torch_optimizer, name)(model.parameters(), lr=1e-2)
         if name == "Yogi":
             optimizer = torch_optimizer.Lookahead(optimizer, k=2)
-        found.append(trained(lambda: model(points).square().mean(), optimizer))  # noqa: B023
+        found.append(trained(lambda: model(points).square().mean(), optimizer))
     return found

@@ -19,5 +19,5 @@ def main():
     field, start, times = Field(), normal(4, 2), torch.linspace(0, 1, 5)
     found = []
     for solve, method in ((odeint, "dopri5"), (odeint_adjoint, "dopri5"), (odeint, "rk4"), (odeint, "implicit_adams")):
-        found.append(trained(lambda: solve(field, start, times, method=method)[-1].square().mean(), field, steps=2))  # noqa: B023
+        found.append(trained(lambda: solve(field, start, times, method=method)[-1].square().mean(), field, steps=2))
     return found

@@ -26,7 +26,7 @@ def main():
 
         def loss():
             noise = torchsde.BrownianInterval(0.0, 1.0, size=(4, 3), entropy=3, levy_area_approximation="space-time")
-            return solve(process, start, times, bm=noise, dt=0.1)[-1].square().mean()  # noqa: B023
+            return solve(process, start, times, bm=noise, dt=0.1)[-1].square().mean()
 
         found.append(trained(loss, process, steps=2))
     return found

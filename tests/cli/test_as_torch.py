@@ -217,6 +217,11 @@ def test_in_a_program() -> None:
     assert (ran.returncode, ran.stdout) == (0, "tensor([1.])\n"), ran.stderr
 
 
+def test_the_module_has_itself() -> None:
+    ran = python("-c", "import clew; clew.as_torch(); import torch; print(torch.torch is torch, torch.torch.Tensor)")
+    assert (ran.returncode, ran.stdout) == (0, "True <class 'torch.Tensor'>\n"), ran.stderr
+
+
 def test_tests_that_were_written_for_pytorch(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(
         "import torch\ndef test_it():\n    assert torch.nn.Linear.__module__.startswith('clew.')\n"
