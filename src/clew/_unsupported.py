@@ -34,7 +34,7 @@ _SUBSTITUTES = [
     (r"compile|compiler\..*|_(dynamo|inductor|functorch|decomp|higher_order_ops|guards|export)\b.*",
      "clew.compile(f), and its f.why() and f.check()"),
     (r"export(\..*)?", "clew.keep_graph(), and its program.save(), to_onnx(), to_c() or to_jax()"),
-    (r"fx\..*", "clew.keep_graph(), and its program.steps"),
+    (r"fx\..*", "fx.symbolic_trace(f), or clew.keep_graph(), and its program.steps"),
     (r"(jit|_jit_internal)\..*|Script.*", "the function itself"),
     (r"utils\.mobile_optimizer.*|utils\.bundled_inputs.*", "save and load of state dicts"),
     (r"_C\..*distributed.*", "the collectives of clew.distributed, over MPI"),

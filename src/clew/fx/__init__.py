@@ -4,6 +4,7 @@
 `GraphModule` runs the graph by Python code that it writes; `Interpreter` runs it node by node.
 """
 
+from .._unsupported import missing_from
 from . import graph, graph_module, immutable_collections, interpreter, node, proxy, subgraph_rewriter, traceback
 from ._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap
 from .graph import CodeGen, Graph
@@ -38,3 +39,5 @@ __all__ = [
     "traceback",
     "wrap",
 ]
+
+__getattr__ = missing_from(__name__)

@@ -115,12 +115,6 @@ class _Namespace:
         if self._obj_to_name.setdefault(obj, name) is not name:
             raise AssertionError("obj is already associated")
 
-    def _rename_object(self, obj: Any, name: str) -> None:
-        if obj not in self._obj_to_name:
-            raise AssertionError(f"Object {obj} is not in _obj_to_name")
-        self._obj_to_name[obj] = name
-        self._used_names.add(name)
-
 
 @dataclass
 class PythonCode:
@@ -164,12 +158,7 @@ class CodeGen:
         self._func_name = "forward"
 
     def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str) -> str:
-        """The first line: `def forward(self, a, b):`.
-
-        Args:
-            free_vars: the parameters.
-            maybe_return_annotation: ` -> int`, or nothing.
-        """
+        """The first line: `def forward(self, a, b):`."""
         if not free_vars or free_vars[0] != "self":
             free_vars.insert(0, "self")
         return f"def {self._func_name}({', '.join(free_vars)}){maybe_return_annotation}:"

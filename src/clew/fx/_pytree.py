@@ -22,13 +22,7 @@ def register_pytree_flatten_spec(
     flatten_fn_spec: Callable[[Any, TreeSpec], list[Any]],
     flatten_fn_exact_match_spec: Callable[[Any, TreeSpec], bool] | None = None,
 ) -> None:
-    """Say how objects of the class are taken apart.
-
-    Args:
-        cls: a class that `utils._pytree.register_pytree_node` knows.
-        flatten_fn_spec: gives the children of an object for a structure.
-        flatten_fn_exact_match_spec: whether the object has exactly this structure.
-    """
+    """Say how objects of the class are taken apart."""
     _FLATTEN[cls] = flatten_fn_spec
 
 

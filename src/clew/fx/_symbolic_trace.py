@@ -143,22 +143,11 @@ class Tracer(TracerBase):
     # What to override -------------------------------------------------------------------------------------------------
 
     def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
-        """Whether a call of the module is recorded as one node: by default of the modules of `torch.nn`.
-
-        Args:
-            m: the module.
-            module_qualified_name: its name in the root, as `layers.0`.
-        """
+        """Whether a call of the module is recorded as one node: by default of the modules of `torch.nn`."""
         return m.__module__.startswith(("clew.nn", "torch.nn")) and not isinstance(m, clew.nn.Sequential)
 
     def call_module(self, m: Module, forward: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        """What a call of a module of the root gives.
-
-        Args:
-            m: the module.
-            forward: makes the call, so that it is traced through.
-            args, kwargs: its arguments.
-        """
+        """What a call of a module of the root gives."""
         path = self.path_of_module(m)
         with ScopeContextManager(self.scope, Scope(path, type(m))):
             count = self.num_calls.get(path, 0)
@@ -172,13 +161,7 @@ class Tracer(TracerBase):
                 self.module_stack.popitem()
 
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
-        """What reading an attribute of a module gives: for a parameter a proxy, and else the attribute.
-
-        Args:
-            attr: its name.
-            attr_val: its value.
-            parameter_proxy_cache: proxies that were given before, by the names of parameters in the root.
-        """
+        """What reading an attribute of a module gives: for a parameter a proxy, and else the attribute."""
         if isinstance(attr_val, Parameter):
             named = self.root.named_parameters()
         elif isinstance(attr_val, Tensor) and self.proxy_buffer_attributes:
@@ -197,9 +180,6 @@ class Tracer(TracerBase):
 
     def create_arg(self, a: Any) -> Argument:
         """What stands for a value in the arguments of a node.
-
-        Parameters, buffers and modules of the root, and tensors that are constants of the program, become nodes that
-        read an attribute.
 
         Raises:
             NameError: a parameter that is not the root's.
@@ -406,8 +386,6 @@ class Tracer(TracerBase):
             patcher.attribute(Module, "__getattribute__", reading)
             for (_, name), scope in list(_wrapped_fns_to_patch.items()):
                 patcher.wrap(scope, name, scope[name] if name in scope else getattr(builtins, name))
-            for owner, name in _wrapped_methods_to_patch:
-                patcher.attribute(owner, name, _recorded_method(owner, name))
             patcher.autowrap(found_in, self._autowrap_function_ids)
             for module in self._autowrap_search:
                 patcher.autowrap(vars(module), self._autowrap_function_ids)
@@ -443,7 +421,6 @@ def _with_plain_parameters(function: Any, count: int) -> types.FunctionType:
 
 # By the place and the name of the global that has the function.
 _wrapped_fns_to_patch: dict[tuple[int, str], dict[str, Any]] = {}
-_wrapped_methods_to_patch: list[tuple[type, str]] = []
 
 
 def wrap(fn_or_name: Any) -> Any:
@@ -490,19 +467,6 @@ def _recorded(function: Callable[..., Any]) -> Callable[..., Any]:
         result = proxy.tracer.create_proxy("call_function", function, args, kwargs)
         result.node.meta["is_wrapped"] = True
         return result
-
-    return recorded
-
-
-def _recorded_method(owner: type, name: str) -> Callable[..., Any]:
-    method = getattr(owner, name)
-
-    @functools.wraps(method)
-    def recorded(*args: Any, **kwargs: Any) -> Any:
-        proxy = _find_proxy(args, kwargs)
-        if proxy is None:
-            return method(*args, **kwargs)
-        return proxy.tracer.create_proxy("call_method", name, args, kwargs)
 
     return recorded
 

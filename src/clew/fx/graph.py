@@ -127,16 +127,7 @@ class Graph:
     # Copies -----------------------------------------------------------------------------------------------------------
 
     def graph_copy(self, g: Graph, val_map: dict[Node, Node], return_output_node: bool = False) -> Any:
-        """Copy the nodes of `g` to the end of this graph, but for its output.
-
-        Args:
-            g: another graph.
-            val_map: gets, for each node of `g`, its copy. What it has already is not copied.
-            return_output_node: return a pair, of which the second is the output node of `g`.
-
-        Returns:
-            What the output of `g` returns, with copies for its nodes; None where it has none.
-        """
+        """Copy the nodes of `g` to the end of this graph, but for its output."""
         for node in g.nodes:
             if node in val_map:
                 continue
@@ -147,12 +138,7 @@ class Graph:
         return None
 
     def node_copy(self, node: Node, arg_transform: Callable[[Node], Argument] = lambda node: node) -> Node:
-        """Add a copy of a node of another graph.
-
-        Args:
-            node: that node.
-            arg_transform: gives, for each node that it uses, one of this graph.
-        """
+        """Add a copy of a node of another graph."""
         args, kwargs = map_arg(node.args, arg_transform), map_arg(node.kwargs, arg_transform)
         copied = self.create_node(node.op, node.target, args, kwargs, node.name, node.type)
         copied.meta = copy.copy(node.meta)
@@ -193,13 +179,7 @@ class Graph:
         name: str | None = None,
         type_expr: Any | None = None,
     ) -> Node:
-        """Add a node where nodes are inserted: at the end, or where `inserting_before` or `inserting_after` says.
-
-        Args:
-            op, target, args, kwargs: see `Node`.
-            name: what to name it; a number is added where the name is taken.
-            type_expr: the annotation of its value.
-        """
+        """Add a node where nodes are inserted: at the end, or where `inserting_before` or `inserting_after` says."""
         if not isinstance(args or (), tuple):
             raise AssertionError(f"create_node: expected args to be a tuple, got {type(args)}")
         if not isinstance(kwargs or {}, dict):
@@ -463,15 +443,7 @@ class Graph:
     def on_generate_code(
         self, make_transformer: Callable[[TransformCodeFunc | None], TransformCodeFunc]
     ) -> contextlib.AbstractContextManager[None]:
-        """Change the lines of generated code.
-
-        Args:
-            make_transformer: gets the change that is in force, or None, and gives one: a function from the lines of
-                the body to others.
-
-        Returns:
-            A context, whose end brings back the change that was in force before.
-        """
+        """Change the lines of generated code."""
         codegen, before = self._codegen, self._codegen._body_transformer
         codegen._body_transformer = make_transformer(before)
 

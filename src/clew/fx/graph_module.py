@@ -51,12 +51,7 @@ def _forward_from_src(src: str, names: dict[str, Any], name: str = "forward") ->
 
 
 def reduce_graph_module(body: dict[str, Any], import_block: str) -> GraphModule:
-    """Make the module of a pickle: its code is traced again.
-
-    Args:
-        body: the attributes.
-        import_block: the imports that the code needs.
-    """
+    """Make the module of a pickle: its code is traced again."""
     source = body["_code"] if "_code" in body else body["code"]
     forward = _forward_from_src(imported(import_block) + source, {})
     return _deserialize_graph_module(forward, body)
@@ -241,11 +236,7 @@ class GraphModule(Module):
     # Modules below ----------------------------------------------------------------------------------------------------
 
     def add_submodule(self, target: str, m: Module) -> bool:
-        """Add a module under a name as `layers.norm`; modules between are made.
-
-        Returns:
-            False if something else is in the way.
-        """
+        """Add a module under a name as `layers.norm`; modules between are made."""
         *path, last = target.split(".")
         owner: Any = self
         for part in path:
@@ -258,11 +249,7 @@ class GraphModule(Module):
         return True
 
     def delete_submodule(self, target: str) -> bool:
-        """Take the module of this name out.
-
-        Returns:
-            False if there is none.
-        """
+        """Take the module of this name out."""
         path, _, last = target.rpartition(".")
         owner = _get_attr(self, path) if _has_attr(self, path) or not path else None
         if not isinstance(owner, Module) or not isinstance(getattr(owner, last, None), Module):
@@ -271,18 +258,7 @@ class GraphModule(Module):
         return True
 
     def delete_all_unused_submodules(self) -> None:
-        """Take out the modules that no node uses.
-
-        Example:
-            >>> traced = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh()))
-            >>> last = list(traced.graph.nodes)[2]
-            >>> last.replace_all_uses_with(last.args[0])
-            [output]
-            >>> traced.graph.erase_node(last)
-            >>> traced.delete_all_unused_submodules()
-            >>> [name for name, _ in traced.named_children()]
-            ['0']
-        """
+        """Take out the modules that no node uses."""
         used: set[str] = set()
         for node in self.graph.nodes:
             if node.op in ("call_module", "get_attr"):
@@ -322,12 +298,7 @@ class GraphModule(Module):
         return copied
 
     def to_folder(self, folder: Any, module_name: str = "FxModule") -> None:
-        """Write the module as a Python package with a class and a file of its state.
-
-        Args:
-            folder: made if it isn't there.
-            module_name: what the class is called: `from folder import FxModule`.
-        """
+        """Write the module as a Python package with a class and a file of its state."""
         place = Path(folder)
         place.mkdir(exist_ok=True)
         clew.save(self.state_dict(), place / "state_dict.pt")
@@ -368,13 +339,7 @@ class GraphModule(Module):
         include_device: bool = False,
         colored: bool = False,
     ) -> str:
-        """The code of this module and of the graph modules below it, with shapes that passes have noted.
-
-        Args:
-            print_output: print it, too.
-            include_stride, include_device: of tensors.
-            colored: nothing.
-        """
+        """The code of this module and of the graph modules below it, with shapes that passes have noted."""
         text = self._readable(self._get_name(), include_stride=include_stride, include_device=include_device)
         if print_output:
             print(text)

@@ -248,11 +248,7 @@ class Node:
         self._update_args_kwargs(map_arg(self._args, replaced), map_arg(self._kwargs, replaced))
 
     def replace_all_uses_with(
-        self,
-        replace_with: Node,
-        delete_user_cb: Callable[[Node], bool] | None = None,
-        *,
-        propagate_meta: bool = False,
+        self, replace_with: Node, delete_user_cb: Callable[[Node], bool] | None = None, *, propagate_meta: bool = False
     ) -> list[Node]:
         """Make all users of this node use `replace_with` instead.
 
@@ -285,11 +281,7 @@ class Node:
         self.meta["stack_trace"] = trace
 
     def is_impure(self, impure_random: bool = True) -> bool:
-        """Whether leaving the node out changes more than its value: arguments, results, and what has side effects.
-
-        Args:
-            impure_random: count functions that draw random numbers.
-        """
+        """Whether leaving the node out changes more than its value: arguments, results, and what has side effects."""
         if self.op in ("placeholder", "output"):
             return True
         if self.op == "call_module":
@@ -310,16 +302,7 @@ class Node:
         kwarg_types: dict[str, Any] | None = None,
         normalize_to_only_use_kwargs: bool = False,
     ) -> Any:
-        """The arguments by the names of the parameters, with defaults filled in; None where that can't be said.
-
-        Args:
-            root: the module in which `target` names a module.
-            arg_types, kwarg_types: types of the arguments, for functions of several forms.
-            normalize_to_only_use_kwargs: no positional arguments at all.
-
-        Returns:
-            A pair with `args` and `kwargs`, or None.
-        """
+        """The arguments by the names of the parameters, with defaults filled in; None where that can't be said."""
         from .operator_schemas import normalize_function, normalize_module
 
         if self.op == "call_module":
@@ -329,12 +312,6 @@ class Node:
         return normalize_function(
             self.target, self.args, self.kwargs, arg_types, kwarg_types, normalize_to_only_use_kwargs
         )
-
-    def _rename(self, candidate: str) -> None:
-        if candidate != self.name:
-            names = self.graph._graph_namespace
-            self.name = names.create_name(candidate, None)
-            names._rename_object(self, self.name)
 
     def __repr__(self) -> str:
         return self._repr_fn(self) if self._repr_fn else self.name
@@ -355,18 +332,7 @@ class Node:
         *,
         include_tensor_metadata: bool = False,
     ) -> str | None:
-        """A line that describes the node.
-
-        Args:
-            placeholder_names: where it has items, a placeholder is added to it, and None returned.
-            maybe_return_typename: where given, its first item is set to the annotation of an output.
-            include_tensor_metadata: also dtype and shape, where a pass noted them.
-
-        Example:
-            >>> traced = torch.fx.symbolic_trace(lambda x: torch.relu(x))
-            >>> print(list(traced.graph.nodes)[1].format_node())
-            %relu : [num_users=1] = call_function[target=torch.relu](args = (%x,), kwargs = {})
-        """
+        """A line that describes the node."""
         kind = f"{_type_repr(self.type)} " if self.type is not None else ""
         start = f"%{self.name} : {kind}[num_users={len(self.users)}] = {self.op}"
         if self.op == "placeholder":

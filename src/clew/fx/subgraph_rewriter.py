@@ -72,14 +72,7 @@ def replace_pattern_with_filters(
     replacement_callback: Callable[[Any, Graph, Graph], Graph] | None = None,
     node_name_match: str = "",
 ) -> list[ReplacedPatterns]:
-    """As `replace_pattern`, of places for which all filters answer True.
-
-    Args:
-        match_filters: get the place, the graph and the pattern's graph.
-        ignore_literals: let a number of the pattern match any.
-        replacement_callback: gives what to put there, from the same.
-        node_name_match: nodes with this in their names match any of the pattern.
-    """
+    """As `replace_pattern`, of places for which all filters answer True."""
     from .passes.utils.matcher_utils import SubgraphMatcher
 
     graph, pattern_graph = gm.graph, _graph_of(pattern)
