@@ -52,8 +52,6 @@ def test_decorators_that_change_nothing() -> None:
         assert decorator(f) is f
     assert clew.compiler.disable(f) is f
     assert clew.compiler.disable(recursive=False)(f) is f
-    assert clew.fx.wrap(f) is f
-    assert clew.fx.wrap("len") == "len"
 
 
 def test_questions_are_answered_with_no() -> None:
