@@ -80,7 +80,7 @@ _SUBSTITUTES = [
 # Names that begin as those of the language do, and are PyTorch's.
 _DUNDERS = {"__config__", "__future__"}
 # Modules that PyTorch has, of whose names no account is kept.
-_MODULES = {"__config__", "_dynamo", "_inductor", "nn.attention", "nn.utils.prune", "utils.benchmark"}
+_MODULES = {"__config__", "_dynamo", "_inductor", "nn.utils.prune", "utils.benchmark"}
 
 
 @functools.cache

@@ -1,5 +1,8 @@
 """Neural networks: parameters, modules, losses."""
 
+from importlib import import_module as _import_module
+from typing import Any as _Any
+
 from .._unsupported import missing_from as _missing_from
 from . import functional, init, modules, parallel, utils
 from .modules import *  # noqa: F403
@@ -20,4 +23,10 @@ __all__ = [
     *modules.__all__,
 ]
 
-__getattr__ = _missing_from(__name__)
+_missing = _missing_from(__name__)
+
+
+def __getattr__(name: str) -> _Any:
+    if name == "attention":  # few programs need it
+        return _import_module("clew.nn.attention")
+    return _missing(name)

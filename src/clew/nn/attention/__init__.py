@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
+from importlib import import_module
+from typing import Any
 
 from ..._unsupported import missing_from
 
@@ -42,4 +44,10 @@ def sdpa_kernel(backends: SDPBackend | Sequence[SDPBackend], set_priority: bool 
     yield
 
 
-__getattr__ = missing_from(__name__)
+_missing = missing_from(__name__)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "flex_attention":
+        return import_module(f"{__name__}.flex_attention")
+    return _missing(name)
