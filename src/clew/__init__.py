@@ -120,6 +120,7 @@ _MODULES = {
     "distributed",
     "fft",
     "futures",
+    "hub",
     "func",
     "fx",
     "distributions",
