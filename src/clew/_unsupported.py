@@ -68,7 +68,6 @@ _SUBSTITUTES = [
     (r"(autograd\.)?profiler.*", "`clew xray`, memory.timeline() and graph.explain()"),
     (r"utils\.benchmark.*", "timeit, or `clew bench`"),
     (r"nn\.attention.*", "nn.functional.scaled_dot_product_attention"),
-    (r"nn\.utils\.prune.*", "nn.utils.parametrize, with a module that multiplies by a mask"),
     (r"__config__", "`clew doctor`"),
     (r"distributed\..*", "the collectives of clew.distributed, over MPI"),
     (r"package\..*|hub\..*", "save and load of state dicts"),
@@ -80,7 +79,7 @@ _SUBSTITUTES = [
 # Names that begin as those of the language do, and are PyTorch's.
 _DUNDERS = {"__config__", "__future__"}
 # Modules that PyTorch has, of whose names no account is kept.
-_MODULES = {"__config__", "_dynamo", "_inductor", "nn.utils.prune", "utils.benchmark"}
+_MODULES = {"__config__", "_dynamo", "_inductor", "utils.benchmark"}
 
 
 @functools.cache

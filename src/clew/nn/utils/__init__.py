@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 # These are made of modules, which themselves need what is above: loaded when they are first asked for.
-_LATER = ("parametrizations", "parametrize", "stateless")
+_LATER = ("parametrizations", "parametrize", "prune", "stateless")
 _OLD_NORMS = ("remove_spectral_norm", "remove_weight_norm", "spectral_norm", "weight_norm")
 _missing = missing_from(__name__)
 
