@@ -31,8 +31,9 @@ class device:
     type: str
     index: int | None
 
-    def __new__(cls, type: str | device, index: int | None = None) -> device:
-        if isinstance(type, device):
+    def __new__(cls, type: Any = None, index: int | None = None, *, device: Any = None) -> device:
+        type = device if type is None else type
+        if isinstance(type, cls):
             return type
         if isinstance(type, int) and not isinstance(type, bool):
             raise RuntimeError(f"device: expected 'cpu', got the number {type} of an accelerator; there is none")

@@ -43,12 +43,14 @@ torch.mm(s,wide) torch.sparse.mm(s,wide) s@wide wide.t()@s.t() csr@wide wide.t()
 torch.spmm(s,wide) torch.matmul(c,wide) c.matmul(wide) wide.t().matmul(c.t())
 s@torch.arange(4.0) torch.mv(s,torch.ones(4)) torch.arange(3.0)@s csr@torch.ones(4) c.mv(torch.ones(4))
 torch.sparse.mm(s,s.t()) c@c.t() torch.mm(s,c.t()) csr@csr.to_dense().t().to_sparse_csr() c@e.t() torch.sparse.mm(csr,wide)
+torch.sparse.mm(csr,wide,reduce='mean') torch.sparse.mm(csr,wide,reduce='amax') torch.sparse.mm(csr,wide,reduce='amin')
 torch.sparse.addmm(torch.ones(3,2),s,wide) torch.addmm(torch.ones(3,2),s,wide,beta=2,alpha=3)
 torch.sparse.addmm(torch.ones(3,2),csr,wide,beta=0.5,alpha=2) torch.ones(3,2).addmm(c,wide)
 torch.sparse.softmax(s,1) torch.sparse.softmax(s,0) torch.sparse.log_softmax(s,1) torch.sparse.softmax(h,0) torch.sparse.softmax(h,1)
 torch.sparse.softmax(s,1,dtype=torch.float64) torch.sparse.log_softmax(h,0)
 s.index_select(0,torch.tensor([1,1,0])) c.index_select(1,torch.tensor([1,0])) h.index_select(1,torch.tensor([1,1,0]))
-h.index_select(0,torch.tensor([3,2])) s[0] c[0] c[0,1] s[0,1] c[:,1] h[0] h[1] c[-1] h[:,1] c.select(0,1) csr[0] s[0].to_dense()
+h.index_select(0,torch.tensor([3,2])) s[0] c[0] c[0,1] s[0,1] c[:,1] h[0] h[1] c[-1] h[:,1] c.select(0,1) csr[0] s[0].to_dense() list(c) s.unbind(1) torch.dsmm(s,wide)
+len(list(s)) s.clone()._coalesced_(True)._nnz()
 s.sparse_mask(c) dense.sparse_mask(c) dense.sparse_mask(s) dense.sparse_mask(e) c.sparse_mask(s) e.sparse_mask(c) wide.sparse_mask(h)
 torch.cat([c,c]) torch.cat([s,c],1) torch.stack([c,c]) torch.cat([h,h]) torch.stack([s,s],1).to_dense()
 s.float() s.double() s.bool() s.int() s.long() s.to(torch.float64) csr.double() s.half() s.to(torch.float32)is(s) s.to('cpu')is(s)
@@ -66,7 +68,7 @@ torch.sparse.FloatTensor(i,torch.ones(4),torch.Size([3,4])) torch.sparse.FloatTe
 torch.sparse.DoubleTensor(i,torch.ones(4).double(),torch.Size([3,3])) torch.sparse.FloatTensor(torch.Size([2,3]))
 torch.sparse.spdiags(torch.arange(9.0).reshape(3,3),torch.tensor([0,-1,2]),(4,5)).to_dense() torch.sparse.spdiags(torch.ones(2),torch.tensor(0),(2,2)).to_dense()
 torch.sparse.sampled_addmm(csr,torch.ones(3,2),torch.ones(2,4),beta=2.0) s.nelement() c.new(i,torch.ones(4),torch.Size([3,4]))
-torch.sparse.check_sparse_tensor_invariants.is_enabled() s.is_coalesced() s.is_signed() s.is_complex() h.numel() torch.numel(s)"""
+torch.sparse.check_sparse_tensor_invariants.is_enabled() s.is_coalesced() s.is_signed() s.is_complex() torch._convert_indices_from_coo_to_csr(c.indices()[0],5) torch._convert_indices_from_csr_to_coo(csr.crow_indices(),csr.col_indices()) h.numel() torch.numel(s)"""
 
 
 @pytest.mark.parametrize("program", VALUES.split())
@@ -114,7 +116,7 @@ s.index_select(0,torch.tensor([3])) s[3] s.transpose(0,2) s.exp() s.max() s.mean
 s.reshape(12) s.data_ptr() s==s s.nonzero() torch.nonzero(s) s.cumsum(0) s.cos() s+s.double().to_dense()
 s.untyped_storage() dense.clone().copy_(s) s.clone().copy_(dense) c.clone().add_(dense) dense.clone().mul_(s)if(0)else(s.log())
 torch.cat([s,dense]) torch.where(s>0,1,0) s.flatten() s.expand(2,3,4) s.argmax() torch.sparse_csr_tensor([0,1],[0,1],[1.,2.],check_invariants=True)
-torch.sparse_coo_tensor(i,torch.ones(4),(3,4),is_coalesced=True,check_invariants=True) iter(s).__next__().exp() s.to_sparse(1) s.diagonal()
+torch.sparse_coo_tensor(i,torch.ones(4),(3,4),is_coalesced=True,check_invariants=True) s.to_sparse(1) s.diagonal()
 s.trace() s.sort() torch.linalg.norm(s) torch.einsum('ij,jk',s,wide) s.prod() s.std() torch.nn.functional.softmax(s,0).exp() s.fill_(1) s.uniform_()
 s.long().float().log_softmax(0).exp() torch.dot(s[0],s[0]) s.repeat(2,2) s.roll(1) s.tril() torch.equal(s,s) torch.allclose(s,s) s.clamp(0) s.masked_fill(s>0,1)
 torch.sparse.check_sparse_tensor_invariants(True)(torch.sparse_coo_tensor)(i,torch.ones(4),(3,4),is_coalesced=True)
@@ -133,7 +135,7 @@ def test_what_cannot_be_raises(program):
 WITHOUT_A_FORM = """s.to_sparse_bsr((1,1)) s.to_sparse_bsc((1,1)) torch.bmm(torch.stack([c,c]),torch.ones(2,4,2)) torch.hspmm(s,wide)if(0)else(s.resize_(2))
 s.as_subclass(torch.nn.Parameter) torch.nn.Parameter(c) s[0:1] torch.add(s,1.5) torch.sum(s.exp()) s.share_memory_().exp() s.__dlpack__()
 s.view_as(dense) s.stride() s.storage() torch.nn.functional.linear(s,wide) torch.nn.functional.dropout(s) torch.ones_like(s) torch.rand_like(s) s.nanmean() s.sigmoid() s.exp_()
-torch.sparse.mm(s,wide,reduce='amax') s.masked_select(s) torch.linalg.solve(s,wide) s.bmm(s) torch.sparse_csr_tensor([[0,1]],[[0]],[[1.0]])"""
+torch.sparse.mm(s,wide,reduce='prod') s.masked_select(s) torch.linalg.solve(s,wide) s.bmm(s) torch.sparse_csr_tensor([[0,1]],[[0]],[[1.0]])"""
 
 
 @pytest.mark.parametrize("program", WITHOUT_A_FORM.split())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import clew
 from clew import Tensor, _core, dtype
 
 from .._device import sparse_coo
@@ -33,11 +34,11 @@ def _need_sparse(name: str, *tensors: Any) -> None:
 def mm(sparse: Tensor, dense: Tensor, reduce: str | None = None) -> Tensor:
     """The product of a sparse matrix (n, m) and a matrix (m, k), sparse or not; two sparse ones give a sparse one.
 
-    The derivative for a sparse factor is that of its entries.
+    The derivative for a sparse factor is that of its entries. With `reduce` ("mean", "amax", "amin") the products of a
+    row are not added up but reduced by that; a row without entries gives zeros.
 
     Raises:
         RuntimeError: no factor is sparse, or sizes or dtypes do not fit.
-        NotImplementedError: `reduce`.
 
     Example:
         >>> matrix = torch.sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0], (2, 2))
@@ -45,9 +46,9 @@ def mm(sparse: Tensor, dense: Tensor, reduce: str | None = None) -> Tensor:
         tensor([[20.],
                 [ 3.]])
     """
-    if reduce is not None and reduce != "sum":
-        raise NotImplementedError(f"sparse.mm: expected reduce to be 'sum', got {reduce!r}; use scatter_reduce")
     _need_sparse("mm", sparse, dense)
+    if reduce not in (None, "sum"):
+        return _operations.mm_reduced(sparse, dense, reduce)
     return _operations.mm(sparse, dense)
 
 
@@ -60,6 +61,9 @@ def spmm(input: Tensor, mat2: Tensor) -> Tensor:
         tensor([[20.]])
     """
     return input.mm(mat2)
+
+
+dsmm = hsmm = spmm
 
 
 @domain("unsampled, 'it takes a sparse tensor'")
@@ -126,6 +130,21 @@ def log_softmax(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tenso
     """
     _need_sparse("log_softmax", input)
     return _operations.softmax(input, dim, dtype, True)  # type: ignore[arg-type]
+
+
+def _convert_indices_from_coo_to_csr(input: Tensor, size: int, *, out_int32: bool = False) -> Tensor:
+    """Where the entries of each row end, after a 0 (size + 1), from the sorted row of each entry."""
+    ends = clew.searchsorted(input, clew.arange(size + 1, dtype=input.dtype))
+    return ends.to(clew.int32 if out_int32 else clew.int64)
+
+
+def _convert_indices_from_csr_to_coo(
+    crow_indices: Tensor, col_indices: Tensor, *, out_int32: bool = False, transpose: bool = False
+) -> Tensor:
+    """The row and the column of each entry (2, nnz); with `transpose` the column first."""
+    rows = clew.repeat_interleave(clew.arange(len(crow_indices) - 1), crow_indices[1:] - crow_indices[:-1])
+    both = [col_indices, rows] if transpose else [rows, col_indices]
+    return clew.stack([one.to(clew.int32 if out_int32 else clew.int64) for one in both])
 
 
 class _TypedConstructor(type):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy
@@ -216,39 +216,11 @@ def _of_each(name: str) -> None:
 
 for _name in ("neg", "negative", "conj", "real", "imag", "positive", "deg2rad", "rad2deg"):
     _linear(_name)
-for _name in [
-    "abs",
-    "sqrt",
-    "square",
-    "sin",
-    "sinh",
-    "asin",
-    "arcsin",
-    "asinh",
-    "arcsinh",
-    "tan",
-    "tanh",
-    "atan",
-    "arctan",
-    "atanh",
-    "arctanh",
-    "expm1",
-    "log1p",
-    "relu",
-    "sgn",
-    "sign",
-    "erf",
-    "erfinv",
-    "ceil",
-    "floor",
-    "round",
-    "trunc",
-    "isnan",
-    "isinf",
-    "nan_to_num",
-    "signbit",
-    "absolute",
-]:
+_ZERO_AT_ZERO = """
+    abs sqrt square sin sinh asin arcsin asinh arcsinh tan tanh atan arctan atanh arctanh expm1 log1p relu sgn
+    sign erf erfinv ceil floor round trunc isnan isinf nan_to_num signbit absolute
+"""
+for _name in _ZERO_AT_ZERO.split():
     _of_each(_name)
 
 
@@ -405,6 +377,18 @@ def mm(self: Tensor, mat2: Tensor) -> Tensor:
     content = sum_into(len(places), clew.from_numpy(inverse), products)
     sizes = (self.shape[0], mat2.shape[1])
     return in_layout(make(unflattened(places, sizes), content, Size(sizes), True), self._kind)
+
+
+def mm_reduced(self: Any, other: Tensor, reduce: str) -> Tensor:
+    """The product of a sparse and a dense matrix, in which a row's products are reduced by their mean or extreme."""
+    if reduce not in ("mean", "amax", "amin") or not _is_sparse(self) or _is_sparse(other):
+        raise RuntimeError(
+            f"sparse.mm: expected reduce to be sum, mean, amax or amin, of a sparse and a dense matrix, got {reduce!r}"
+        )
+    row, column = self._index
+    products = self._content.unsqueeze(1) * other.index_select(0, column)
+    start = other.new_zeros((self.shape[0], other.shape[1]))
+    return start.scatter_reduce(0, row.unsqueeze(1).expand(products.shape), products, reduce, include_self=False)
 
 
 @_defines("mv")
@@ -631,6 +615,16 @@ def _select(self: SparseTensor, dim: int, index: int) -> Tensor:
     return make(sparse._index[left][:, chosen], content, shape, sparse._coalesced)
 
 
+@_defines("unbind")
+def _unbind(self: SparseTensor, dim: int = 0) -> tuple[Tensor, ...]:
+    return tuple(_select(self, dim, at) for at in range(self.shape[_axis("unbind", self, dim)]))
+
+
+@_defines("__iter__")
+def _iterate(self: SparseTensor) -> Iterator[Tensor]:
+    return iter(_unbind(self))
+
+
 @_defines("__getitem__")
 def _getitem(self: SparseTensor, key: Any) -> Tensor:
     keys = list(key) if isinstance(key, tuple) else [key]
@@ -712,21 +706,11 @@ def _itself(self: SparseTensor) -> SparseTensor:
     return self
 
 
+_CONVERSIONS = "double float half bfloat16 long int short char byte bool cfloat cdouble"
+
+
 def _add_conversions() -> None:
-    for name in [
-        "double",
-        "float",
-        "half",
-        "bfloat16",
-        "long",
-        "int",
-        "short",
-        "char",
-        "byte",
-        "bool",
-        "cfloat",
-        "cdouble",
-    ]:
+    for name in _CONVERSIONS.split():
 
         def convert(self: SparseTensor, memory_format: Any = None, _name: str = name) -> SparseTensor:
             content = getattr(self._content, _name)()

@@ -27,42 +27,11 @@ from .._subclass import DisableTorchFunctionSubclass
 
 _BOOL, _INT64 = clew.bool, clew.int64
 # What asks for nothing but the shape, the dtype, or the place of a tensor.
-_PLAIN = frozenset(
-    [
-        "shape",
-        "dtype",
-        "ndim",
-        "size",
-        "dim",
-        "ndimension",
-        "numel",
-        "nelement",
-        "element_size",
-        "itemsize",
-        "is_floating_point",
-        "is_complex",
-        "is_signed",
-        "is_cuda",
-        "is_quantized",
-        "is_mps",
-        "get_device",
-        "is_same_size",
-        "names",
-        "__len__",
-        "__hash__",
-        "__dir__",
-        "__dict__",
-        "__class__",
-        "nbytes",
-        "is_inference",
-        "is_conj",
-        "is_neg",
-        "is_pinned",
-        "is_shared",
-        "output_nr",
-        "retains_grad",
-    ]
-)
+_PLAIN = """
+    shape dtype ndim size dim ndimension numel nelement element_size itemsize is_floating_point is_complex
+    is_signed is_cuda is_quantized is_mps get_device is_same_size names __len__ __hash__ __dir__ __dict__
+    __class__ nbytes is_inference is_conj is_neg is_pinned is_shared output_nr retains_grad
+"""
 
 
 class SparseTensor(Tensor):
@@ -84,7 +53,7 @@ class SparseTensor(Tensor):
         name = getattr(func, "__name__", "")
         if name in ("__get__", "__set__"):
             name = getattr(getattr(func, "__self__", None), "__name__", name)
-        if name in _PLAIN:
+        if name in _PLAIN.split():
             with DisableTorchFunctionSubclass():
                 return func(*args, **(kwargs or {}))
         known = TABLE.get(name)
@@ -138,6 +107,10 @@ class SparseTensor(Tensor):
         """Whether entries are in order and each place has one."""
         need_coo(self, "is_coalesced")
         return self._coalesced
+
+    def _coalesced_(self, coalesced: bool) -> SparseTensor:
+        self._coalesced = coalesced
+        return self
 
     def indices(self) -> Tensor:
         """The places of a coalesced tensor (sparse_dim, nnz)."""
@@ -313,49 +286,14 @@ def _refuses(name: str) -> Callable[..., Any]:
 
 
 # Of those that no operation stands behind. The others are refused on their way to a kernel.
-_REFUSED = [
-    "item",
-    "tolist",
-    "stride",
-    "storage_offset",
-    "data_ptr",
-    "is_contiguous",
-    "contiguous",
-    "numpy_force",
-    "storage",
-    "untyped_storage",
-    "as_subclass",
-    "apply_",
-    "map_",
-    "__bool__",
-    "__float__",
-    "__int__",
-    "__index__",
-    "__complex__",
-    "__iter__",
-    "__contains__",
-    "__dlpack__",
-    "__setitem__",
-    "__reversed__",
-    "is_set_to",
-    "is_nonzero",
-    "resize_",
-    "resize_as_",
-    "set_",
-    "sparse_resize_",
-    "sparse_resize_and_clear_",
-    "to_sparse_bsr",
-    "to_sparse_bsc",
-    "view",
-    "view_as",
-    "reshape",
-    "forward",
-    "new_tensor",
-    "_gradient_edge",
-    "_add_accumulate_hook",
-    "register_post_accumulate_grad_hook",
-]
-for _name in _REFUSED:
+_REFUSED = """
+    item tolist stride storage_offset data_ptr is_contiguous contiguous numpy_force storage untyped_storage
+    as_subclass apply_ map_ __bool__ __float__ __int__ __index__ __complex__ __contains__ __dlpack__ __setitem__
+    __reversed__ is_set_to is_nonzero resize_ resize_as_ set_ sparse_resize_ sparse_resize_and_clear_
+    to_sparse_bsr to_sparse_bsc view view_as reshape forward new_tensor _gradient_edge _add_accumulate_hook
+    register_post_accumulate_grad_hook
+"""
+for _name in _REFUSED.split():
     setattr(SparseTensor, _name, _refuses(_name))
 
 
