@@ -175,7 +175,7 @@ def get_device(self: Tensor) -> int:
 
 
 # ------------------------------------------------------------------------------------------ loaded when they are called
-@operation_method
+@method
 @domain("self=real(a, 10), n_fft=4, return_complex=True")
 def stft(
     self: Tensor,
@@ -202,7 +202,7 @@ def stft(
     )  # fmt: skip
 
 
-@operation_method
+@method
 @domain("unsampled, 'only some complex arrays are transforms of signals'")
 def istft(
     self: Tensor,

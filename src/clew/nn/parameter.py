@@ -109,7 +109,7 @@ class UninitializedTensorMixin:
         return _disabled_torch_function_impl(func, types, args, kwargs or {})
 
 
-class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
     """A parameter of a lazy module, before its shape is known.
 
     Example:
