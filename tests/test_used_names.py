@@ -284,3 +284,28 @@ def test_modules_as_functions(oracle: Any) -> None:
     normed = clew.nn.Sequential(clew.nn.BatchNorm1d(2))
     clew.func.replace_all_batch_norm_modules_(normed)
     assert not normed[0].track_running_stats
+
+
+def test_batches_of_other_classes(oracle: Any) -> None:
+    class Sample:
+        def __init__(self, value: int) -> None:
+            self.value = value
+
+    class Derived(Sample): ...
+
+    for library in (clew, oracle):
+        module = importlib.import_module(f"{library.__name__}.utils.data._utils.collate")
+        functions = {Sample: lambda batch, *, collate_fn_map=None: [one.value for one in batch]}
+        batch = [{"x": (library.ones(2), Derived(n))} for n in range(2)]
+        made = module.collate(batch, collate_fn_map={**module.default_collate_fn_map, **functions})
+        assert made["x"][0].shape == (2, 2)
+        assert list(made["x"][1]) == [0, 1]
+        assert module.np_str_obj_array_pattern.search("<U3")
+
+
+def test_options_of_printing_in_a_context(oracle: Any) -> None:
+    for library in (clew, oracle):
+        module = importlib.import_module(f"{library.__name__}._tensor_str")
+        with module.printoptions(precision=2):
+            assert "0.33)" in repr(library.tensor(1 / 3)) or "0.3300" in repr(library.tensor(1 / 3))
+        assert "0.3333" in repr(library.tensor(1 / 3))

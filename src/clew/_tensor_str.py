@@ -11,6 +11,8 @@ from __future__ import annotations
 import math
 import operator
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import Any, SupportsFloat, SupportsIndex
 
@@ -82,6 +84,17 @@ def set_printoptions(
     )
     for field in fields(_Options):
         setattr(_options, field.name, getattr(made, field.name))
+
+
+@contextmanager
+def printoptions(**options: Any) -> Iterator[None]:
+    """A context in which tensors print with these options of `set_printoptions`."""
+    before = {field.name: getattr(_options, field.name) for field in fields(_Options)}
+    set_printoptions(**options)
+    try:
+        yield
+    finally:
+        set_printoptions(**before)
 
 
 def _count(name: str, value: int | None, otherwise: int, most: int) -> int:

@@ -54,6 +54,7 @@ _SUBSTITUTES = [
     (r"nn\.functional\.multi_head_attention_forward", "nn.MultiheadAttention"),
     (r"nn\.(modules\.|functional\.|[A-Z]).*", "a composition of functions that there are (docs/operations.md)"),
     (r"optim\.lbfgs.*", "optim.LBFGS(line_search_fn='strong_wolfe')"),
+    (r"_tensor_str\..*", "repr of a tensor"),
     (r"segment_reduce", "scatter_reduce, with an index that says the segment of each row"),
     (r"_scaled_mm|_nested.*", "matmul of dense tensors"),
     (r"autograd\._(dis|en)able_profiler", "autograd.profiler.profile"),
@@ -93,7 +94,7 @@ class UnsupportedError(NotImplementedError, AttributeError):
     It is an `AttributeError` too, so that `hasattr` answers False.
 
     Example:
-        >>> hasattr(clew, "quantize_per_tensor")
+        >>> hasattr(clew, "empty_quantized")
         False
     """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -27,10 +28,31 @@ def default_collate(batch: Sequence[Any]) -> Any:
         {'x': tensor([[0., 0.],
                 [1., 1.]]), 'label': tensor([0, 1])}
     """
+    return collate(batch, collate_fn_map=default_collate_fn_map)
+
+
+def collate_tensor_fn(batch: Sequence[Tensor], *, collate_fn_map: Any = None) -> Tensor:
+    """The tensors, stacked."""
+    stacked: Tensor = clew.stack(list(batch))
+    return stacked
+
+
+default_collate_fn_map: dict[Any, Any] = {Tensor: collate_tensor_fn}
+"""How `default_collate` makes a batch of samples of a class. What is added here comes before its own rules."""
+np_str_obj_array_pattern = re.compile(r"[SaUO]")
+"""The dtypes of NumPy arrays of which no tensor can be made."""
+
+
+def collate(batch: Sequence[Any], *, collate_fn_map: dict[Any, Any] | None = None) -> Any:
+    """`default_collate` with functions for samples of other classes: `function(batch, collate_fn_map=...)`."""
     first = batch[0]
-    if isinstance(first, Tensor):
-        stacked: Tensor = clew.stack(list(batch))
-        return stacked
+    of_class = (collate_fn_map or {}).get(type(first))
+    for kind, function in () if of_class else (collate_fn_map or {}).items():
+        if isinstance(first, kind):
+            of_class = function
+            break
+    if of_class is not None:
+        return of_class(batch, collate_fn_map=collate_fn_map)
     if isinstance(first, (numpy.ndarray, numpy.generic)) and first.dtype.kind in "biuf":
         return clew.from_numpy(numpy.stack([numpy.asarray(sample) for sample in batch]))
     if isinstance(first, float):
@@ -40,11 +62,14 @@ def default_collate(batch: Sequence[Any]) -> Any:
     if isinstance(first, (str, bytes)):
         return batch
     if isinstance(first, Mapping):
-        return _like_mapping(first, {key: default_collate([sample[key] for sample in batch]) for key in first})
+        parts = {key: collate([sample[key] for sample in batch], collate_fn_map=collate_fn_map) for key in first}
+        return _like_mapping(first, parts)
     if isinstance(first, Sequence):
         if any(len(sample) != len(first) for sample in batch):
             raise RuntimeError("each element in list of batch should be of equal size")
-        return _like_sequence(first, [default_collate(part) for part in zip(*batch, strict=True)])
+        return _like_sequence(
+            first, [collate(part, collate_fn_map=collate_fn_map) for part in zip(*batch, strict=True)]
+        )
     raise TypeError(
         f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {type(first)}"
     )

@@ -15,7 +15,7 @@ from .summary import plugin_metadata
 
 
 def hparams(
-    values: Mapping[str, Any], metrics: Mapping[str, Any], domains: Mapping[str, Sequence[Any]] | None
+    values: Mapping[str, Any], metrics: Mapping[str, Any], domains: Mapping[str, Sequence[Any]] | None = None
 ) -> tuple[Summary, ...]:
     """The experiment (which hyperparameters and metrics there are), the start of a run (their values), and its end."""
     domains = domains or {}
