@@ -5,6 +5,7 @@ import importlib.util
 import json
 import subprocess
 import sys
+import typing
 from pathlib import Path
 from typing import Any
 
@@ -309,3 +310,15 @@ def test_options_of_printing_in_a_context(oracle: Any) -> None:
         with module.printoptions(precision=2):
             assert "0.33)" in repr(library.tensor(1 / 3)) or "0.3300" in repr(library.tensor(1 / 3))
         assert "0.3333" in repr(library.tensor(1 / 3))
+
+
+@pytest.mark.parametrize(
+    "place", ["nn", "optim", "optim.lr_scheduler", "utils.data", "distributions", "autograd", "fx"]
+)
+def test_type_hints_of_classes_are_found(place: str) -> None:
+    """Libraries ask for the hints of classes that derive from these."""
+    module = importlib.import_module(f"clew.{place}")
+    for name in module.__all__:
+        value = getattr(module, name)
+        if isinstance(value, type):
+            typing.get_type_hints(value)

@@ -31,7 +31,7 @@ def _log_api_usage_once(event: str) -> None:
     """Nothing: no use is counted."""
 
 
-_TensorMeta = type(Tensor)
+_TensorMeta = _ParameterMeta = type(Tensor)
 
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:

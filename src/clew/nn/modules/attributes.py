@@ -139,7 +139,10 @@ class Attributes:
     training: bool
     _parameters: dict[str, Parameter | None] = _table("_parameters")
     _buffers: dict[str, Tensor | None] = _table("_buffers")
-    _modules: dict[str, Module | None] = _table("_modules")
+    if TYPE_CHECKING:
+        _modules: dict[str, Module | None]
+    else:  # without an annotation, since `get_type_hints` would look for Module here
+        _modules = _table("_modules")
     _non_persistent_buffers_set: set[str]
 
     def __init__(self) -> None:
