@@ -176,19 +176,8 @@ def get_device(self: Tensor) -> int:
 
 # ------------------------------------------------------------------------------------------ loaded when they are called
 @method
-@domain("self=real(a, 10), n_fft=4, return_complex=True")
-def stft(
-    self: Tensor,
-    n_fft: int,
-    hop_length: int | None = None,
-    win_length: int | None = None,
-    window: Tensor | None = None,
-    center: bool = True,
-    pad_mode: str = "reflect",
-    normalized: bool = False,
-    onesided: bool | None = None,
-    return_complex: bool | None = None,
-) -> Tensor:
+@domain("unsampled, 'the function of this name is sampled'")
+def stft(self: Tensor, n_fft: int, *args: Any, **kwargs: Any) -> Tensor:
     """Fourier transforms of overlapping pieces: see `torch.stft`.
 
     Example:
@@ -197,25 +186,12 @@ def stft(
     """
     from .fft._short_time import stft
 
-    return stft(
-        self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex
-    )  # fmt: skip
+    return stft(self, n_fft, *args, **kwargs)
 
 
 @method
 @domain("unsampled, 'only some complex arrays are transforms of signals'")
-def istft(
-    self: Tensor,
-    n_fft: int,
-    hop_length: int | None = None,
-    win_length: int | None = None,
-    window: Tensor | None = None,
-    center: bool = True,
-    normalized: bool = False,
-    onesided: bool | None = None,
-    length: int | None = None,
-    return_complex: bool = False,
-) -> Tensor:
+def istft(self: Tensor, n_fft: int, *args: Any, **kwargs: Any) -> Tensor:
     """The signals of these transforms: see `torch.istft`.
 
     Example:
@@ -224,6 +200,4 @@ def istft(
     """
     from .fft._short_time import istft
 
-    return istft(
-        self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex
-    )  # fmt: skip
+    return istft(self, n_fft, *args, **kwargs)

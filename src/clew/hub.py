@@ -96,16 +96,9 @@ def help(
 
 
 def load(
-    repo_or_dir: str,
-    model: str,
-    *args: Any,
-    source: str = "github",
-    trust_repo: Any = None,
-    force_reload: bool = False,
-    verbose: bool = True,
-    skip_validation: bool = False,
-    **kwargs: Any,
-) -> Any:
+    repo_or_dir: str, model: str, *args: Any, source: str = "github", trust_repo: Any = None,
+    force_reload: bool = False, verbose: bool = True, skip_validation: bool = False, **kwargs: Any,
+) -> Any:  # fmt: skip
     """What the function `model` of a folder's `hubconf.py` gives for these arguments.
 
     Args:
@@ -119,14 +112,9 @@ def load(
 
 
 def load_state_dict_from_url(
-    url: str,
-    model_dir: str | None = None,
-    map_location: Any = None,
-    progress: bool = True,
-    check_hash: bool = False,
-    file_name: str | None = None,
-    weights_only: bool = False,
-) -> Any:
+    url: str, model_dir: str | None = None, map_location: Any = None, progress: bool = True, check_hash: bool = False,
+    file_name: str | None = None, weights_only: bool = False,
+) -> Any:  # fmt: skip
     """The weights of this address, from the file that is in the cache, or in `model_dir`, under its name.
 
     Raises:

@@ -37,17 +37,10 @@ def _frame_window(name: str, n_fft: int, hop: int, length: int, window: Tensor |
     "input=real(9), n_fft=4, center=False, onesided=False, return_complex=True"
 )
 def stft(
-    input: Tensor,
-    n_fft: int,
-    hop_length: int | None = None,
-    win_length: int | None = None,
-    window: Tensor | None = None,
-    center: bool = True,
-    pad_mode: str = "reflect",
-    normalized: bool = False,
-    onesided: bool | None = None,
-    return_complex: bool | None = None,
-) -> Tensor:
+    input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
+    window: Tensor | None = None, center: bool = True, pad_mode: str = "reflect", normalized: bool = False,
+    onesided: bool | None = None, return_complex: bool | None = None,
+) -> Tensor:  # fmt: skip
     """Fourier transforms of overlapping pieces of signals: X[f, t] = sum of w[k] x[t hop + k] exp(-2πi f k / n_fft).
 
     Args:
@@ -107,17 +100,10 @@ def stft(
 
 @domain("unsampled, 'only some complex arrays are transforms of signals'")
 def istft(
-    input: Tensor,
-    n_fft: int,
-    hop_length: int | None = None,
-    win_length: int | None = None,
-    window: Tensor | None = None,
-    center: bool = True,
-    normalized: bool = False,
-    onesided: bool | None = None,
-    length: int | None = None,
-    return_complex: bool = False,
-) -> Tensor:
+    input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
+    window: Tensor | None = None, center: bool = True, normalized: bool = False, onesided: bool | None = None,
+    length: int | None = None, return_complex: bool = False,
+) -> Tensor:  # fmt: skip
     """The signals whose `stft` is nearest to `input`, by least squares: overlapping pieces are added and weighed.
 
     Args:

@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 MEMORY_EVENT_NAME = "[memory]"
 OUT_OF_MEMORY_EVENT_NAME = "[OutOfMemory]"
@@ -62,21 +62,10 @@ class FunctionEvent(FormattedTimesMixin):
     count = 1
 
     def __init__(
-        self,
-        id: int,
-        name: str,
-        thread: int,
-        start_us: float,
-        end_us: float,
-        overload_name: str | None = None,
-        fwd_thread: int | None = None,
-        input_shapes: list[list[int]] | None = None,
-        stack: list[str] | None = None,
-        scope: int = 0,
-        cpu_memory_usage: int = 0,
-        is_user_annotation: bool = False,
-        flops: int | None = None,
-    ) -> None:
+        self, id: int, name: str, thread: int, start_us: float, end_us: float, overload_name: str | None = None,
+        fwd_thread: int | None = None, input_shapes: list[list[int]] | None = None, stack: list[str] | None = None,
+        scope: int = 0, cpu_memory_usage: int = 0, is_user_annotation: bool = False, flops: int | None = None,
+    ) -> None:  # fmt: skip
         # All steps are summed as one.
         self.id, self.name, self.trace_name = id, "ProfilerStep*" if name.startswith("ProfilerStep#") else name, name
         self.thread = thread
@@ -89,22 +78,11 @@ class FunctionEvent(FormattedTimesMixin):
         self.kernels: list[Any] = []
 
     key = property(lambda self: self.name)
-
-    @property
-    def cpu_time_total(self) -> float:
-        return self.time_range.elapsed_us()
-
-    @property
-    def cpu_time(self) -> float:
-        return self.cpu_time_total
-
-    @property
-    def self_cpu_time_total(self) -> float:
-        return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
-
-    @property
-    def self_cpu_memory_usage(self) -> int:
-        return self.cpu_memory_usage - sum(child.cpu_memory_usage for child in self.cpu_children)
+    cpu_time = cpu_time_total = property(lambda self: self.time_range.elapsed_us())
+    self_cpu_time_total = property(lambda self: self.cpu_time - sum(child.cpu_time for child in self.cpu_children))
+    self_cpu_memory_usage = property(
+        lambda self: self.cpu_memory_usage - sum(child.cpu_memory_usage for child in self.cpu_children)
+    )
 
     def append_cpu_child(self, child: FunctionEvent) -> None:
         """Make `child` a part of this event."""
@@ -131,9 +109,7 @@ class FunctionEventAvg(FormattedTimesMixin):
         self.stack: list[str] | None = None
         self.overload_name, self.scope, self.is_user_annotation = "", 0, False
 
-    @property
-    def cpu_time(self) -> float:
-        return self.cpu_time_total / self.count if self.count else 0.0
+    cpu_time = property(lambda self: self.cpu_time_total / self.count if self.count else 0.0)
 
     def add(self, other: FunctionEvent | FunctionEventAvg) -> FunctionEventAvg:
         """Count `other` in: an event, or other sums."""
@@ -154,12 +130,6 @@ class FunctionEventAvg(FormattedTimesMixin):
             f"<FunctionEventAvg key={self.key} self_cpu_time={self.self_cpu_time_total_str} "
             f"cpu_time={self.cpu_time_str} input_shapes={self.input_shapes} cpu_memory_usage={self.cpu_memory_usage}>"
         )
-
-
-class _Column(NamedTuple):
-    title: str
-    text: Callable[[Any], str]
-    width: int  # at most
 
 
 class EventList(list[Any]):
@@ -187,10 +157,7 @@ class EventList(list[Any]):
         return float(sum(event.self_cpu_time_total for event in self))
 
     def key_averages(
-        self,
-        group_by_input_shapes: bool = False,
-        group_by_stack_n: int = 0,
-        group_by_overload_name: bool = False,
+        self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
         """Sums over the events of one name, and of one list of input shapes, innermost frames or overload name."""
         sums: dict[Any, FunctionEventAvg] = {}
@@ -213,16 +180,10 @@ class EventList(list[Any]):
         return total
 
     def table(
-        self,
-        sort_by: str | None = None,
-        row_limit: int = 100,
-        max_src_column_width: int = 75,
-        max_name_column_width: int = 55,
-        max_shapes_column_width: int = 80,
-        header: str | None = None,
-        top_level_events_only: bool = False,
-        time_unit: str | None = None,
-    ) -> str:
+        self, sort_by: str | None = None, row_limit: int = 100, max_src_column_width: int = 75,
+        max_name_column_width: int = 55, max_shapes_column_width: int = 80, header: str | None = None,
+        top_level_events_only: bool = False, time_unit: str | None = None,
+    ) -> str:  # fmt: skip
         """A text with a row for each event.
 
         Args:
@@ -243,29 +204,31 @@ class EventList(list[Any]):
         def share(microseconds: float) -> str:
             return f"{100 * microseconds / whole if whole else 0:.2f}%"
 
-        columns = [
-            _Column("Name", lambda one: one.key, max_name_column_width),
-            _Column("Self CPU %", lambda one: share(one.self_cpu_time_total), 12),
-            _Column("Self CPU", lambda one: shown(one.self_cpu_time_total), 12),
-            _Column("CPU total %", lambda one: share(one.cpu_time_total), 12),
-            _Column("CPU total", lambda one: shown(one.cpu_time_total), 12),
-            _Column("CPU time avg", lambda one: shown(one.cpu_time), 12),
+        # Of each column the title, the text of a row, and the most characters of it.
+        columns: list[tuple[str, Callable[[Any], str], int]] = [
+            ("Name", lambda one: one.key, max_name_column_width),
+            ("Self CPU %", lambda one: share(one.self_cpu_time_total), 12),
+            ("Self CPU", lambda one: shown(one.self_cpu_time_total), 12),
+            ("CPU total %", lambda one: share(one.cpu_time_total), 12),
+            ("CPU total", lambda one: shown(one.cpu_time_total), 12),
+            ("CPU time avg", lambda one: shown(one.cpu_time), 12),
         ]
         if self._profile_memory:
-            columns.append(_Column("CPU Mem", lambda one: _memory(one.cpu_memory_usage), 12))
-            columns.append(_Column("Self CPU Mem", lambda one: _memory(one.self_cpu_memory_usage), 12))
-        columns.append(_Column("# of Calls", lambda one: str(one.count), 12))
+            columns.append(("CPU Mem", lambda one: _memory(one.cpu_memory_usage), 12))
+            columns.append(("Self CPU Mem", lambda one: _memory(one.self_cpu_memory_usage), 12))
+        columns.append(("# of Calls", lambda one: str(one.count), 12))
         if any(one.overload_name for one in rows):
-            columns.append(_Column("Overload Name", lambda one: one.overload_name, max_name_column_width))
+            columns.append(("Overload Name", lambda one: one.overload_name, max_name_column_width))
         if any(one.input_shapes for one in rows):
-            columns.append(_Column("Input Shapes", lambda one: str(one.input_shapes), max_shapes_column_width))
+            columns.append(("Input Shapes", lambda one: str(one.input_shapes), max_shapes_column_width))
         if any(one.stack for one in rows):
-            columns.append(_Column("Source Location", lambda one: "; ".join(one.stack or ()), max_src_column_width))
+            columns.append(("Source Location", lambda one: "; ".join(one.stack or ()), max_src_column_width))
         if self._with_flops:
-            columns.append(_Column("Total FLOPs", lambda one: str(one.flops) if one.flops else "--", 16))
+            columns.append(("Total FLOPs", lambda one: str(one.flops) if one.flops else "--", 16))
         if row_limit >= 0:
             rows = rows[:row_limit]
-        cells = [[column.title for column in columns], *([_cut(c.text(one), c.width) for c in columns] for one in rows)]
+        cells = [[title for title, _, _ in columns]]
+        cells += [[_cut(text(one), width) for _, text, width in columns] for one in rows]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = ["  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)) for row in cells]
         rule = "  ".join("-" * width for width in widths)

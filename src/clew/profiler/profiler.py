@@ -137,23 +137,13 @@ class profile:
     """
 
     def __init__(
-        self,
-        *,
-        activities: Iterable[ProfilerActivity] | None = None,
-        schedule: Callable[[int], ProfilerAction] | None = None,
-        on_trace_ready: Callable[..., Any] | None = None,
-        record_shapes: bool = False,
-        profile_memory: bool = False,
-        with_stack: bool = False,
-        with_flops: bool = False,
-        with_modules: bool = False,
-        experimental_config: Any = None,
-        execution_trace_observer: Any = None,
-        acc_events: bool = False,
-        use_cuda: bool | None = None,
-        custom_trace_id_callback: Callable[[], str] | None = None,
-        post_processing_timeout_s: float | None = None,
-    ) -> None:
+        self, *, activities: Iterable[ProfilerActivity] | None = None,
+        schedule: Callable[[int], ProfilerAction] | None = None, on_trace_ready: Callable[..., Any] | None = None,
+        record_shapes: bool = False, profile_memory: bool = False, with_stack: bool = False, with_flops: bool = False,
+        with_modules: bool = False, experimental_config: Any = None, execution_trace_observer: Any = None,
+        acc_events: bool = False, use_cuda: bool | None = None,
+        custom_trace_id_callback: Callable[[], str] | None = None, post_processing_timeout_s: float | None = None,
+    ) -> None:  # fmt: skip
         if execution_trace_observer is not None:
             raise NotImplementedError(
                 "profile: expected no execution_trace_observer, got one; use export_chrome_trace or clew.keep_graph"
@@ -163,8 +153,11 @@ class profile:
         if others or use_cuda:
             names = ", ".join(others or ["CUDA"])
             warnings.warn(f"{names} is not available, disabling {names} profiling", stacklevel=2)
-        self.record_shapes, self.profile_memory, self.with_stack = record_shapes, profile_memory, with_stack
-        self.with_flops, self.with_modules = with_flops, with_modules
+        self._options: dict[str, Any] = {
+            "record_shapes": record_shapes, "profile_memory": profile_memory, "with_stack": with_stack,
+            "with_flops": with_flops, "with_modules": with_modules,
+        }  # fmt: skip
+        vars(self).update(self._options)
         self.schedule = schedule or (lambda step: ProfilerAction.RECORD)
         self.on_trace_ready = on_trace_ready
         self.step_num = 0
@@ -173,8 +166,6 @@ class profile:
         self._records_steps = schedule is not None
         self._step: record_function | None = None
         self._metadata: dict[str, Any] = {}
-
-    # Recording -------------------------------------------------------------------------------------------------------
 
     def __enter__(self) -> profile:
         self.start()
@@ -210,14 +201,7 @@ class profile:
 
     def start_trace(self) -> None:
         """Begin a recording, whatever the schedule is."""
-        self.profiler = recording.profile(
-            record_shapes=self.record_shapes,
-            with_flops=self.with_flops,
-            profile_memory=self.profile_memory,
-            with_stack=self.with_stack,
-            with_modules=self.with_modules,
-        )
-        self.profiler.__enter__()
+        self.profiler = recording.profile(**self._options).__enter__()
 
     def stop_trace(self) -> None:
         """End the recording."""
@@ -242,8 +226,6 @@ class profile:
             self._step.__exit__()
             self._step = None
 
-    # Questions -------------------------------------------------------------------------------------------------------
-
     def _ended(self) -> recording.profile:
         if self.profiler is None:
             raise RuntimeError("profile: expected a recording, got none so far; start it, or look at the schedule")
@@ -253,11 +235,9 @@ class profile:
         """All events of the last recording, in the order in which they began."""
         return self._ended()._finished()
 
-    def key_averages(
-        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
-    ) -> EventList:
-        """Sums over the events of one name, and of one list of input shapes, innermost frames or overload name."""
-        return self._ended().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
+    def key_averages(self, *args: Any, **kwargs: Any) -> EventList:
+        """Sums over events of one key: see `EventList.key_averages`, with `group_by_input_shape`."""
+        return self._ended().key_averages(*args, **kwargs)
 
     def export_chrome_trace(self, path: str) -> None:
         """Write the last recording for chrome://tracing and Perfetto; compressed if `path` ends in ".gz"."""

@@ -46,28 +46,17 @@ def _label(form: str, name: str) -> tuple[str, str] | None:
     return ("" if "::" in plain else "aten::") + plain, overload
 
 
-# Operations of multiplications and additions that one call takes, from the shapes of its inputs and its result.
 def _product_flops(shapes: list[list[int]], result: list[int]) -> int:
     left = next((shape for shape in shapes if len(shape) >= 2), [1])
     return 2 * math.prod(result) * left[-1]
 
 
-def _added_product_flops(shapes: list[list[int]], result: list[int]) -> int:
-    return _product_flops(shapes[1:], result)
-
-
-def _convolution_flops(shapes: list[list[int]], result: list[int]) -> int:
-    return 2 * math.prod(result) * math.prod(shapes[1][1:])
-
-
+# How many multiplications and additions one call takes, from the shapes of its inputs and its result.
 _FLOPS: dict[str, Callable[[list[list[int]], list[int]], int]] = {
-    "aten::mm": _product_flops,
-    "aten::bmm": _product_flops,
-    "aten::addmm": _added_product_flops,
-    "aten::baddbmm": _added_product_flops,
-    "aten::convolution": _convolution_flops,
-    "aten::add": lambda shapes, result: math.prod(result),
-    "aten::mul": lambda shapes, result: math.prod(result),
+    **dict.fromkeys(("aten::mm", "aten::bmm"), _product_flops),
+    **dict.fromkeys(("aten::addmm", "aten::baddbmm"), lambda shapes, result: _product_flops(shapes[1:], result)),
+    **dict.fromkeys(("aten::add", "aten::mul"), lambda shapes, result: math.prod(result)),
+    "aten::convolution": lambda shapes, result: 2 * math.prod(result) * math.prod(shapes[1][1:]),
 }
 
 
@@ -134,22 +123,11 @@ class profile:
     """
 
     def __init__(
-        self,
-        enabled: bool = True,
-        *,
-        use_cuda: bool = False,
-        use_device: str | None = None,
-        record_shapes: bool = False,
-        with_flops: bool = False,
-        profile_memory: bool = False,
-        with_stack: bool = False,
-        with_modules: bool = False,
-        use_kineto: bool = False,
-        use_cpu: bool = True,
-        experimental_config: Any = None,
-        acc_events: bool = False,
-        custom_trace_id_callback: Callable[[], str] | None = None,
-    ) -> None:
+        self, enabled: bool = True, *, use_cuda: bool = False, use_device: str | None = None,
+        record_shapes: bool = False, with_flops: bool = False, profile_memory: bool = False, with_stack: bool = False,
+        with_modules: bool = False, use_kineto: bool = False, use_cpu: bool = True, experimental_config: Any = None,
+        acc_events: bool = False, custom_trace_id_callback: Callable[[], str] | None = None,
+    ) -> None:  # fmt: skip
         self.enabled = enabled
         self.record_shapes, self.with_flops = record_shapes or with_flops, with_flops
         self.profile_memory, self.with_stack, self.with_modules = profile_memory, with_stack, with_modules
@@ -161,8 +139,6 @@ class profile:
         self._open: list[int] = []
         self._interpreter: Any = None
         self._steps = _Steps(self)
-
-    # Recording -------------------------------------------------------------------------------------------------------
 
     def __enter__(self) -> profile:
         if not self.enabled:
@@ -245,8 +221,6 @@ class profile:
                 events[raw.parent].append_cpu_child(event)
         return EventList(events, profile_memory=self.profile_memory, with_flops=self.with_flops)
 
-    # Questions -------------------------------------------------------------------------------------------------------
-
     def _finished(self) -> EventList:
         if self.function_events is None:
             raise RuntimeError("Profiler didn't finish running")
@@ -260,11 +234,9 @@ class profile:
     table = _question("table")
     total_average = _question("total_average")
 
-    def key_averages(
-        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
-    ) -> EventList:
-        """Sums over the events of one name, and of one list of input shapes, innermost frames or overload name."""
-        return self._finished().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
+    def key_averages(self, group_by_input_shape: bool = False, *args: Any, **kwargs: Any) -> EventList:
+        """Sums over events of one key: see `EventList.key_averages`."""
+        return self._finished().key_averages(group_by_input_shape, *args, **kwargs)
 
     def export_chrome_trace(self, path: str) -> None:
         """Write the events as a trace that chrome://tracing and Perfetto read; compressed if `path` ends in ".gz"."""

@@ -11,16 +11,9 @@ import clew
 from clew import Tensor
 
 __all__ = [
-    "AuxOutput",
-    "AuxRequest",
-    "BlockMask",
-    "and_masks",
-    "create_block_mask",
-    "create_mask",
-    "flex_attention",
-    "noop_mask",
-    "or_masks",
-]
+    "AuxOutput", "AuxRequest", "BlockMask", "and_masks", "create_block_mask", "create_mask", "flex_attention",
+    "noop_mask", "or_masks",
+]  # fmt: skip
 
 _DEFAULT_SPARSE_BLOCK_SIZE = 128
 Mod = Callable[..., Tensor]
@@ -135,16 +128,10 @@ class BlockMask:
 
     @classmethod
     def from_kv_blocks(
-        cls,
-        kv_num_blocks: Tensor,
-        kv_indices: Tensor,
-        full_kv_num_blocks: Tensor | None = None,
-        full_kv_indices: Tensor | None = None,
-        BLOCK_SIZE: int | tuple[int, int] = _DEFAULT_SPARSE_BLOCK_SIZE,
-        mask_mod: Mod | None = None,
-        seq_lengths: tuple[int, int] | None = None,
-        compute_q_blocks: bool = True,
-    ) -> BlockMask:
+        cls, kv_num_blocks: Tensor, kv_indices: Tensor, full_kv_num_blocks: Tensor | None = None,
+        full_kv_indices: Tensor | None = None, BLOCK_SIZE: int | tuple[int, int] = _DEFAULT_SPARSE_BLOCK_SIZE,
+        mask_mod: Mod | None = None, seq_lengths: tuple[int, int] | None = None, compute_q_blocks: bool = True,
+    ) -> BlockMask:  # fmt: skip
         """From the numbers and columns of blocks that are neither empty nor full, and of those that are full."""
         size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else BLOCK_SIZE
         rows, columns = kv_indices.shape[-2:]
@@ -189,16 +176,10 @@ def _several(index: Any) -> tuple[Any, ...]:
 
 
 def create_block_mask(
-    mask_mod: Mod,
-    B: int | None,
-    H: int | None,
-    Q_LEN: int,
-    KV_LEN: int,
-    device: Any = None,
-    BLOCK_SIZE: int | tuple[int, int] = _DEFAULT_SPARSE_BLOCK_SIZE,
-    _compile: bool = False,
+    mask_mod: Mod, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = None,
+    BLOCK_SIZE: int | tuple[int, int] = _DEFAULT_SPARSE_BLOCK_SIZE, _compile: bool = False,
     separate_full_blocks: bool = True,
-) -> BlockMask:
+) -> BlockMask:  # fmt: skip
     """The `BlockMask` of a function of (batch, head, query, key): True where the query sees the key.
 
     Args:
@@ -215,18 +196,10 @@ def create_block_mask(
 
 
 def flex_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    score_mod: Mod | None = None,
-    block_mask: BlockMask | None = None,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-    return_lse: bool = False,
-    kernel_options: Any = None,
-    *,
+    query: Tensor, key: Tensor, value: Tensor, score_mod: Mod | None = None, block_mask: BlockMask | None = None,
+    scale: float | None = None, enable_gqa: bool = False, return_lse: bool = False, kernel_options: Any = None, *,
     return_aux: AuxRequest | None = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """softmax(score_mod(query @ key^T * scale)) @ value, over the keys that the mask lets a query see.
 
     Args:
