@@ -98,10 +98,12 @@ def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, r
         tensor([1, 2], dtype=torch.int16)
     """
     try:
-        length = memoryview(buffer).nbytes
+        view = memoryview(buffer)
     except TypeError as error:
         raise ValueError(f"frombuffer: expected an object with a buffer, got {type(buffer).__name__}") from error
-    size = dtype.itemsize
+    if "O" in view.format:  # a write would break what they point to
+        raise ValueError("frombuffer: expected a buffer of numbers, got one of Python objects")
+    size, length = dtype.itemsize, view.nbytes
     if not length or not count:
         raise ValueError(f"frombuffer: both buffer length ({length}) and count ({count}) must not be 0")
     if not 0 <= offset < length:

@@ -172,6 +172,11 @@ def test_buffers_that_do_not_fit():
         for library in (clew, torch):
             with pytest.raises(ValueError, match=r"buffer|bytes"):
                 library.frombuffer(bytearray(8), dtype=library.int16, **options)
-    with pytest.raises(ValueError, match="buffer"):
-        clew.frombuffer(3, dtype=clew.int16)
+    for buffer in (
+        3,
+        numpy.array([1, "a", None], dtype=object),
+        numpy.array([(1, None)], dtype=[("a", int), ("b", object)]),
+    ):
+        with pytest.raises(ValueError, match="buffer"):
+            clew.frombuffer(buffer, dtype=clew.int16)
     assert clew.frombuffer(bytearray(8), dtype=clew.float32, requires_grad=True).requires_grad

@@ -43,7 +43,8 @@ def _label(form: str, name: str) -> tuple[str, str] | None:
         return ("aten::item", "") if name in _READS and form == "read" else None
     plain, _, overload = name.partition(".")
     plain = _NAMES.get(plain, plain[1:] if plain[:1] == "_" and hasattr(clew, plain[1:]) else plain)
-    return ("" if "::" in plain else "aten::") + plain, overload
+    space = "" if "::" in plain else "clew::" if plain.endswith("_step") else "aten::"  # optimizers' steps are ours
+    return space + plain, overload
 
 
 def _product_flops(shapes: list[list[int]], result: list[int]) -> int:
