@@ -43,20 +43,16 @@ constexpr NameOnly kNamesOnly[] = {
     {"bits4x2", 1, Category::Integer, Sign::Undefined},
     {"bits8", 1, Category::Integer, Sign::Undefined},
     {"bits16", 2, Category::Integer, Sign::Undefined},
-    {"uint1", 1, Category::Integer, Sign::Unsigned},
-    {"uint2", 1, Category::Integer, Sign::Unsigned},
-    {"uint3", 1, Category::Integer, Sign::Unsigned},
-    {"uint4", 1, Category::Integer, Sign::Unsigned},
-    {"uint5", 1, Category::Integer, Sign::Unsigned},
-    {"uint6", 1, Category::Integer, Sign::Unsigned},
-    {"uint7", 1, Category::Integer, Sign::Unsigned},
-    {"int1", 1, Category::Integer, Sign::Signed},
-    {"int2", 1, Category::Integer, Sign::Signed},
-    {"int3", 1, Category::Integer, Sign::Signed},
-    {"int4", 1, Category::Integer, Sign::Signed},
-    {"int5", 1, Category::Integer, Sign::Signed},
-    {"int6", 1, Category::Integer, Sign::Signed},
-    {"int7", 1, Category::Integer, Sign::Signed},
+#define CLEW_FEW_BITS(n) \
+    {"int" #n, 1, Category::Integer, Sign::Signed}, { "uint" #n, 1, Category::Integer, Sign::Unsigned }
+    CLEW_FEW_BITS(1),
+    CLEW_FEW_BITS(2),
+    CLEW_FEW_BITS(3),
+    CLEW_FEW_BITS(4),
+    CLEW_FEW_BITS(5),
+    CLEW_FEW_BITS(6),
+    CLEW_FEW_BITS(7),
+#undef CLEW_FEW_BITS
 };
 
 struct DTypeObject {

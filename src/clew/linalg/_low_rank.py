@@ -85,9 +85,5 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
         >>> torch.pca_lowrank(torch.tensor([[1.0, 0.0], [3.0, 0.0]]), q=1)[1]
         tensor([1.4142])
     """
-    q = min(6, *A.shape[-2:]) if q is None else q
-    if not 0 <= q <= min(A.shape[-2:]) or niter < 0:
-        raise ValueError(
-            f"pca_lowrank: expected q from 0 to {min(A.shape[-2:])} and niter of at least 0, got {q} and {niter}"
-        )
-    return svd_lowrank(A - _core.ops.mean(A, -2, True) if center else A, q, niter)
+    centered = A - _core.ops.mean(A, -2, True) if center else A
+    return svd_lowrank(centered, min(6, *A.shape[-2:]) if q is None else q, niter)
