@@ -16,8 +16,10 @@ MANY = 4
 KNOWN = {
     "src/clew/_tensor_conversions.py: _CONVERSIONS": "the methods are made from it",
     "src/clew/_tensor.py: _name": "the methods are made from it",
-    "src/clew/_foreach.py: _OPERATIONS": "which PyTorch has for lists of tensors",
     "src/clew/nn/init.py: _NO_GAIN": "words of calculate_gain",
+    "src/clew/nn/parameter.py: _allowed": "what needs no shape",
+    "src/clew/profiler/recording.py: _NAMES": "what PyTorch calls them",
+    "src/clew/profiler/recording.py: _READS": "which give one number to Python",
     "src/clew/ops/scatter_reduce.py: _REDUCTIONS": "words of scatter_reduce",
     "src/clew/ops/scatter_reduce.py: ": "words of index_reduce",
     "src/clew/graph/pictures/flops.py: _RULES": "says how much each computes",
