@@ -338,3 +338,32 @@ def test_an_import_of_clew_loads_no_profiler():
     program = "import clew, sys; print([name for name in sys.modules if 'profiler' in name])"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_transforms_and_hooks_give_the_same_bits():
+    clew.manual_seed(0)
+    x, w = clew.randn(3, 4), clew.randn(4, 4, requires_grad=True)
+
+    def f(v):
+        return (v.sin() @ w.detach()).pow(2).sum()
+
+    def gradient(loss):
+        (found,) = clew.autograd.grad(loss, w)
+        return found
+
+    def everything():
+        yield clew.func.hessian(f)(x)
+        yield clew.func.vmap(clew.func.grad(f))(x)
+        yield clew.func.jvp(f, (x,), (x,))[1]
+        yield gradient(clew.utils.checkpoint.checkpoint(lambda a: (a @ w).relu(), x, use_reentrant=False).sum())
+        with clew.autograd.graph.saved_tensors_hooks(lambda one: one.clone(), lambda one: one):
+            yield gradient((x @ w).sigmoid().sum())
+        with clew.autocast("cpu"):
+            yield (x @ w).detach()
+        with clew.memory.timeline():
+            yield gradient((x @ w).exp().sum())
+
+    with clew.profiler.profile(record_shapes=True, with_stack=True, profile_memory=True, with_flops=True) as prof:
+        profiled = list(everything())
+    assert all(clew.equal(one, other) for one, other in zip(profiled, everything(), strict=True))
+    assert len(prof.events()) > 50
