@@ -267,42 +267,19 @@ def to_sparse(self: Tensor, sparse_dim: int | None = None, *, layout: Any = None
     return made
 
 
-@method
-@domain("unsampled, 'it gives a sparse tensor'")
-def to_sparse_coo(self: Tensor) -> Tensor:
-    """The same as `to_sparse()`.
+for _name, _shown in (("coo", "indices()[0]"), ("csr", "col_indices()"), ("csc", "row_indices()")):
+
+    def _to_layout(self: Tensor, dense_dim: int | None = None, *, _name: str = f"to_sparse_{_name}") -> Any:
+        return _sparse(_name)(self)
+
+    _to_layout.__name__ = f"to_sparse_{_name}"
+    _to_layout.__doc__ = f"""A tensor of the layout `sparse_{_name}`, of the elements that are not zero.
 
     Example:
-        >>> torch.tensor([0.0, 2.0]).to_sparse_coo().values()
-        tensor([2.])
+        >>> torch.tensor([[1.0, 0.0], [0.0, 1.0]]).to_sparse_{_name}().{_shown}
+        tensor([0, 1])
     """
-    return to_sparse(self)
-
-
-@method
-@domain("unsampled, 'it gives a sparse tensor'")
-def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor:
-    """A sparse matrix with compressed rows of the elements that are not zero.
-
-    Example:
-        >>> torch.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse_csr().crow_indices()
-        tensor([0, 1, 2])
-    """
-    made: Tensor = _sparse("to_sparse_csr")(self, dense_dim)
-    return made
-
-
-@method
-@domain("unsampled, 'it gives a sparse tensor'")
-def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Tensor:
-    """A sparse matrix with compressed columns of the elements that are not zero.
-
-    Example:
-        >>> torch.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse_csc().row_indices()
-        tensor([1, 0])
-    """
-    made: Tensor = _sparse("to_sparse_csc")(self, dense_dim)
-    return made
+    method(domain("unsampled, 'it gives a sparse tensor'")(_to_layout))
 
 
 @method

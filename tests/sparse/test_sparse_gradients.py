@@ -335,3 +335,76 @@ def test_a_function_of_users_takes_and_saves_sparse_tensors():
         v.grad = d.grad = None
         m.sparse.mm(m.sparse_coo_tensor(m.tensor(INDEX), v, (3, 3)), d).sum().backward()
         assert close(first, (v.grad.tolist(), d.grad.tolist()))
+
+
+def test_transforms_go_through_values():
+    index, values = clew.tensor(INDEX), clew.tensor(VALUES)
+    dense = clew.tensor(OTHER)
+
+    def product(v, d=dense):
+        return clew.sparse.mm(clew.sparse_coo_tensor(index, v, (3, 3)), d)
+
+    given, tangent = clew.func.jvp(product, (values,), (values * 2,))
+    assert clew.equal(tangent, product(values * 2)) and clew.equal(given, product(values))
+    given, tangent = clew.func.jvp(lambda d: product(values, d), (dense,), (dense * 2,))
+    assert clew.equal(tangent, given * 2)
+    sum_of = lambda v: (product(v) ** 2).sum()  # noqa: E731
+    assert clew.allclose(clew.func.hessian(sum_of)(values), clew.autograd.functional.hessian(sum_of, values))
+    several = clew.stack([values, values * 2])
+    assert clew.allclose(clew.vmap(product)(several), clew.stack([product(one) for one in several]))
+    denses = clew.stack([dense, dense * 2])
+    assert clew.allclose(
+        clew.vmap(lambda d: product(values, d))(denses), clew.stack([product(values, d) for d in denses])
+    )
+
+
+def test_a_kept_block_computes_again():
+    v = clew.tensor(VALUES, requires_grad=True)
+    dense = clew.tensor(OTHER)
+    with clew.keep_graph():
+        result = clew.sparse.mm(clew.sparse_coo_tensor(clew.tensor(INDEX), v, (3, 3)).coalesce(), dense).sum()
+    v.data = v.detach() * 2
+    result.forward()
+    expected = clew.sparse.mm(clew.sparse_coo_tensor(clew.tensor(INDEX), v, (3, 3)), dense).sum()
+    assert clew.equal(result.detach(), expected.detach())
+    result.backward()
+    assert close(v.grad.tolist(), clew.autograd.grad(expected, v)[0].tolist())
+
+
+@pytest.mark.filterwarnings("ignore::clew.autograd.errors.KeepWarning")
+def test_compiled_steps_with_a_sparse_table():
+    ends = []
+    for sparse in (True, False):
+        table = clew.nn.Embedding(5, 2, sparse=sparse, _weight=clew.ones(5, 2))
+        optimizer = clew.optim.SGD(table.parameters(), lr=0.1)
+
+        def step(rows, table=table, optimizer=optimizer):
+            optimizer.zero_grad()
+            (table(rows) ** 2).sum().backward()
+            optimizer.step()
+
+        compiled = clew.compile(step)
+        for k in range(5):
+            compiled(clew.tensor([1, k % 3]))
+        ends.append(table.weight.tolist())
+    assert close(*ends)
+
+
+@pytest.mark.parametrize("scale", [8.0, float("inf")])
+def test_a_scaler_divides_sparse_gradients(scale):
+    for m in (clew, pytorch):
+        table = m.nn.Embedding(5, 2, sparse=True, _weight=m.ones(5, 2))
+        optimizer = m.optim.SGD(table.parameters(), lr=0.5)
+        scaler = m.amp.GradScaler("cpu", init_scale=scale)
+        scaler.scale(table(m.tensor([1, 1])).sum()).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        assert table.weight.tolist()[1] == ([0.0, 0.0] if scale == 8 else [1.0, 1.0])
+
+
+def test_graph_tools_show_a_sparse_gradient():
+    table = clew.nn.Embedding(5, 2, sparse=True)
+    clew.graph.predict_peak((table(clew.tensor([1])) ** 2).sum())
+    steps = list(clew.graph.step(table(clew.tensor([1])).sum()))
+    assert "(5, 2) norm 1.41" in str(steps[-1])
+    assert clew.explain(table.weight)

@@ -1,5 +1,6 @@
 // Gradients that are sparse tensors: of lookups that were asked for them. Note [Sparse tensors] in autograd/leaf.h.
 #pragma once
+#include "core/base/frame.h"
 #include "core/tensor/tensor.h"
 
 namespace clew {
@@ -14,6 +15,6 @@ struct SparseGradients {
 extern SparseGradients sparse_gradients;
 
 // Whether this gradient can be made sparse: it has values, of one sample.
-inline bool can_be_sparse(const Tensor& gradient) { return has_memory(gradient); }
+inline bool can_be_sparse(const Tensor& gradient) { return has_memory(gradient) && !skips_kernels(); }
 
 }  // namespace clew

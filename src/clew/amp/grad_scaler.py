@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor
+from .._device import strided
 
 
 class GradScaler:
@@ -78,7 +79,8 @@ class GradScaler:
         try:
             for gradient in gradients:
                 gradient.mul_(1 / self._scale)
-            self._found[key] = any(not bool(gradient.isfinite().all()) for gradient in gradients)
+            values = (one if one.layout is strided else one.coalesce().values() for one in gradients)
+            self._found[key] = any(not bool(one.isfinite().all()) for one in values)
         finally:
             _core.set_grad_enabled(recording)
 

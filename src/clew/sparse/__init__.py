@@ -12,14 +12,14 @@ from .._device import sparse_coo
 from .._domains import domain
 from .._unsupported import missing_from as _missing_from
 from . import _operations
-from ._construction import check_sparse_tensor_invariants, spdiags
+from ._construction import check_sparse_tensor_invariants
 from ._construction import sparse_compressed_tensor as _compressed_tensor
 from ._construction import sparse_coo_tensor as _coo_tensor
 from ._construction import sparse_csc_tensor as _csc_tensor
 from ._construction import sparse_csr_tensor as _csr_tensor
 from ._tensor import SparseTensor
 
-__all__ = ["addmm", "check_sparse_tensor_invariants", "log_softmax", "mm", "sampled_addmm", "softmax", "spdiags", "sum"]
+__all__ = ["addmm", "check_sparse_tensor_invariants", "log_softmax", "mm", "softmax", "sum"]
 
 sparse_coo_tensor, sparse_csr_tensor, sparse_csc_tensor = _coo_tensor, _csr_tensor, _csc_tensor
 sparse_compressed_tensor = _compressed_tensor
@@ -78,18 +78,6 @@ def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: An
     """
     _need_sparse("addmm", mat1, mat2)
     return _operations.addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
-
-
-@domain("unsampled, 'it takes a sparse tensor'")
-def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0) -> Tensor:
-    """`beta * input + alpha * (mat1 @ mat2)` at the entries of `input`, a sparse matrix; no other element is computed.
-
-    Example:
-        >>> matrix = torch.sparse_csr_tensor([0, 1, 2], [1, 0], [2.0, 3.0])
-        >>> torch.sparse.sampled_addmm(matrix, torch.eye(2), torch.ones(2, 2)).values()
-        tensor([3., 4.])
-    """
-    return _operations.sampled_addmm(input, mat1, mat2, beta=beta, alpha=alpha)
 
 
 @domain("unsampled, 'it takes a sparse tensor'")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy
@@ -15,7 +15,7 @@ from .._device import layout, sparse_coo, sparse_csc, sparse_csr, strided
 from .._size import Size
 from .._typed import named_dtype
 from ._construction import dense_to_sparse
-from ._products import matmul_dense, product_pairs
+from ._products import matmul_dense, product_pairs, sparse_product
 from ._tensor import (
     SparseTensor,
     adopt,
@@ -96,16 +96,6 @@ def _to_sparse(
     return in_layout(self, kind)
 
 
-@_defines("to_sparse_csr")
-def _to_sparse_csr(self: Tensor, dense_dim: Any = None) -> Tensor:
-    return _to_sparse(self, layout=sparse_csr)
-
-
-@_defines("to_sparse_csc")
-def _to_sparse_csc(self: Tensor, dense_dim: Any = None) -> Tensor:
-    return _to_sparse(self, layout=sparse_csc)
-
-
 @_defines("to")
 def _to(self: SparseTensor, *args: Any, **kwargs: Any) -> Tensor:
     if not _is_sparse(self):
@@ -119,11 +109,6 @@ def _to(self: SparseTensor, *args: Any, **kwargs: Any) -> Tensor:
     return moved if kind is None else in_layout(moved, kind)
 
 
-@_defines("cpu")
-def _cpu(self: SparseTensor, memory_format: Any = None) -> SparseTensor:
-    return self
-
-
 @_defines("type")
 def _type(self: SparseTensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     if dtype is None:
@@ -132,11 +117,6 @@ def _type(self: SparseTensor, dtype: Any = None, non_blocking: bool = False) -> 
         return name.replace("torch.", family)
     text = dtype.replace("torch.sparse.", "torch.") if isinstance(dtype, str) else dtype
     return self.to(getattr(text, "dtype", None) or named_dtype(text))
-
-
-@_defines("type_as")
-def _type_as(self: Tensor, other: Tensor) -> Tensor:
-    return self.to(other.dtype)
 
 
 @_defines("clone")
@@ -157,11 +137,6 @@ def _new(self: SparseTensor, *args: Any, device: Any = None) -> Tensor:
 def _full_like(input: SparseTensor, value: Any, dtype: Any = None) -> Tensor:
     if value != 0:
         raise unsupported("ones_like, full_like", "a number would fill it")
-    return _zeros_like(input, dtype=dtype)
-
-
-@_defines("_empty_like")
-def _empty_like(input: SparseTensor, dtype: Any = None) -> Tensor:
     return _zeros_like(input, dtype=dtype)
 
 
@@ -222,11 +197,6 @@ _ZERO_AT_ZERO = """
 """
 for _name in _ZERO_AT_ZERO.split():
     _of_each(_name)
-
-
-@_defines("neg_", "negative_")
-def _neg_in(self: SparseTensor) -> SparseTensor:
-    return adopt(self, alike(self, -self._content))
 
 
 @_defines("pow", "__pow__")
@@ -315,16 +285,6 @@ def add(self: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     return in_layout(total, kind)
 
 
-@_defines("sub", "subtract")
-def _sub(self: Any, other: Any, *, alpha: Any = 1) -> Tensor:
-    return add(self, other, alpha=-alpha)
-
-
-@_defines("rsub", "__rsub__")
-def _rsub(self: Any, other: Any, *, alpha: Any = 1) -> Tensor:
-    return add(other, self, alpha=-alpha)
-
-
 def _in_place(function: Callable[..., Any]) -> Callable[..., Any]:
     def changed(self: Any, *args: Any, **kwargs: Any) -> Tensor:
         result = function(self, *args, **kwargs)
@@ -342,11 +302,6 @@ def _add_in(self: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     if _is_sparse(self):
         return adopt(self, add(self, other, alpha=alpha))  # type: ignore[arg-type]
     return _dense_plus(self, other, alpha, True)
-
-
-@_defines("sub_", "subtract_")
-def _sub_in(self: Any, other: Any, *, alpha: Any = 1) -> Tensor:
-    return _add_in(self, other, alpha=-alpha)
 
 
 # ------------------------------------------------------------------------------------------------------------- products
@@ -369,13 +324,12 @@ def mm(self: Tensor, mat2: Tensor) -> Tensor:
         return matmul_dense(_transpose(mat2, 0, 1), self.t()).t()
     if not isinstance(mat2, SparseTensor):
         return matmul_dense(self, mat2)
-    pairs = product_pairs(self._index.numpy(), mat2._index.numpy(), mat2.shape[1])
-    one, other, places, inverse = pairs[0], pairs[1], pairs[2], pairs[3]
-    products = self._content.index_select(0, clew.from_numpy(one)) * mat2._content.index_select(
-        0, clew.from_numpy(other)
-    )
-    content = sum_into(len(places), clew.from_numpy(inverse), products)
     sizes = (self.shape[0], mat2.shape[1])
+    if (found := sparse_product(self, mat2)) is not None:
+        return in_layout(make(unflattened(found[0], sizes), found[1], Size(sizes), True), self._kind)
+    one, other, places, inverse = product_pairs(self._index.numpy(), mat2._index.numpy(), sizes[1])
+    factors = self._content[clew.from_numpy(one)], mat2._content[clew.from_numpy(other)]
+    content = sum_into(len(places), clew.from_numpy(inverse), factors[0] * factors[1])
     return in_layout(make(unflattened(places, sizes), content, Size(sizes), True), self._kind)
 
 
@@ -421,25 +375,6 @@ def addmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any
     if beta == 0:
         return product
     return (self if beta == 1 else self * beta) + product
-
-
-@_defines("smm", "sspaddmm", "hspmm", "bmm")
-def _other_products(*args: Any, **kwargs: Any) -> Tensor:
-    raise unsupported("bmm, smm, sspaddmm, hspmm", "these products are not there; use sparse.mm of matrices")
-
-
-def sampled_addmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0) -> Tensor:
-    """beta * self + alpha * (mat1 @ mat2), at the entries of `self`, a matrix with compressed rows."""
-    from ._products import sparse_sampled
-
-    if not isinstance(self, SparseTensor) or self.dim() != 2:
-        raise RuntimeError("sampled_addmm: expected a sparse matrix and two dense ones")
-    if mat1.shape[1] != mat2.shape[0] or (mat1.shape[0], mat2.shape[1]) != tuple(self.shape):
-        raise RuntimeError(
-            f"sampled_addmm: expected factors of {list(self.shape)}, got {list(mat1.shape)} and {list(mat2.shape)}"
-        )
-    sampled = sparse_sampled(self._index[0], self._index[1], mat1, mat2.t())
-    return alike(self, self._content * beta + sampled * alpha)
 
 
 # ----------------------------------------------------------------------------------------------------------- reductions
@@ -620,11 +555,6 @@ def _unbind(self: SparseTensor, dim: int = 0) -> tuple[Tensor, ...]:
     return tuple(_select(self, dim, at) for at in range(self.shape[_axis("unbind", self, dim)]))
 
 
-@_defines("__iter__")
-def _iterate(self: SparseTensor) -> Iterator[Tensor]:
-    return iter(_unbind(self))
-
-
 @_defines("__getitem__")
 def _getitem(self: SparseTensor, key: Any) -> Tensor:
     keys = list(key) if isinstance(key, tuple) else [key]
@@ -696,15 +626,18 @@ def sparse_mask(self: Tensor, mask: Tensor) -> SparseTensor:
     return alike(mask, source._content.index_select(0, place) * found)
 
 
-@_defines("is_same_size")
-def _is_same_size(self: Tensor, other: Tensor) -> bool:
-    return self.shape == other.shape
-
-
-@_defines("resolve_conj", "resolve_neg")
-def _itself(self: SparseTensor) -> SparseTensor:
-    return self
-
+# ------------------------------------------------------------------------------------------ those that need one line
+_defines("to_sparse_csr")(lambda self, dense_dim=None: _to_sparse(self, layout=sparse_csr))
+_defines("to_sparse_csc")(lambda self, dense_dim=None: _to_sparse(self, layout=sparse_csc))
+_defines("cpu", "resolve_conj", "resolve_neg")(lambda self, memory_format=None: self)
+_defines("type_as")(lambda self, other: self.to(other.dtype))
+_defines("is_same_size")(lambda self, other: self.shape == other.shape)
+_defines("_empty_like")(lambda input, dtype=None: _zeros_like(input, dtype=dtype))
+_defines("neg_", "negative_")(lambda self: adopt(self, -self))
+_defines("sub", "subtract")(lambda self, other, *, alpha=1: add(self, other, alpha=-alpha))
+_defines("sub_", "subtract_")(lambda self, other, *, alpha=1: _add_in(self, other, alpha=-alpha))
+_defines("rsub", "__rsub__")(lambda self, other, *, alpha=1: add(other, self, alpha=-alpha))
+_defines("__iter__")(lambda self: iter(_unbind(self)))
 
 _CONVERSIONS = "double float half bfloat16 long int short char byte bool cfloat cdouble"
 

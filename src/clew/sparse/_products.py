@@ -10,6 +10,7 @@ import numpy
 import clew
 from clew import Tensor
 
+from .._core import asks_for_derivative
 from .._operation import operation
 
 _CHUNK = 1 << 16  # elements that are looked up at once
@@ -52,9 +53,35 @@ def sparse_mm(row: Any, column: Any, values: Any, other: Any, rows: int, columns
     if scipy is None:
         products = values.unsqueeze(1) * other.index_select(0, column)
         return other.new_zeros((rows, other.shape[1])).index_add(0, row, products)
-    entries = values.numpy(), (row.numpy(), column.numpy())
-    product = scipy.csr_matrix(entries, shape=(rows, columns)) @ other.numpy()
+    product = _matrix(scipy, row.numpy(), column.numpy(), values.numpy(), (rows, columns)) @ other.numpy()
     return clew.from_numpy(numpy.ascontiguousarray(product))
+
+
+def _matrix(scipy: Any, row: Any, column: Any, values: Any, shape: tuple[int, int]) -> Any:
+    """The matrix of SciPy's, compressed along the axis whose indices are in order, if one is."""
+    for kind, outer, inner, size in (
+        (scipy.csr_matrix, row, column, shape[0]),
+        (scipy.csc_matrix, column, row, shape[1]),
+    ):
+        if (outer[1:] >= outer[:-1]).all():
+            return kind((values, inner, numpy.searchsorted(outer, numpy.arange(size + 1))), shape=shape)
+    return scipy.csr_matrix((values, (row, column)), shape=shape)
+
+
+def sparse_product(left: Any, right: Any) -> tuple[Any, Tensor] | None:
+    """Places, counted through the rows, and values of a product of sparse matrices that nobody differentiates."""
+    scipy = _scipy()
+    parts = left._content, right._content
+    if scipy is None or any(one.requires_grad or asks_for_derivative(one) or one.dtype in _HALF for one in parts):
+        return None
+    factors = []
+    for one in (left, right):
+        row, column = one._index.numpy()
+        factors.append(_matrix(scipy, row, column, one._content.detach().numpy(), tuple(one.shape)).tocsr())
+    product = factors[0] @ factors[1]
+    product.sort_indices()
+    rows = numpy.repeat(numpy.arange(product.shape[0]), numpy.diff(product.indptr))
+    return rows * product.shape[1] + product.indices, clew.from_numpy(product.data)
 
 
 @operation(

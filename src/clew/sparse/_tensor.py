@@ -268,13 +268,6 @@ class SparseTensor(Tensor):
         """Not supported: raises TypeError."""
         return self.__array__()
 
-    def _scipy(self) -> Any:
-        """The same matrix as one of scipy.sparse, without history."""
-        import scipy.sparse  # type: ignore[import-untyped]
-
-        row, column = self._index.numpy()
-        return scipy.sparse.coo_matrix((self._content.detach().numpy(), (row, column)), shape=tuple(self.shape))
-
 
 def _refuses(name: str) -> Callable[..., Any]:
     def refuse(self: Tensor, *args: Any, **kwargs: Any) -> Any:

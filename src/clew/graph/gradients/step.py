@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ... import _core
+from ..._device import strided
 from ..model.notebook import Shown
 from ..model.places import Place
 from ..model.protocol import Node, is_tensor, tensors_of
@@ -93,8 +94,9 @@ def _summary(gradient: Any) -> str:
     """``(3, 4) norm 1.2e-03``, with what is not finite said."""
     if gradient is None:
         return "none"
-    value = gradient.detach()
+    sparse = gradient.layout is not strided
+    value = gradient.coalesce().values().detach() if sparse else gradient.detach()
     size = float((value * value).sum() ** 0.5)
     broken = "" if bool(value.isfinite().all()) else " NOT FINITE"
-    shape = tuple(value.shape)
+    shape = tuple(gradient.shape)
     return f"{shape} norm {size:.3g}{broken}" if shape else f"{float(value):.4g}{broken}"
