@@ -308,16 +308,32 @@ def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool = True) -> Te
     return self if dtype is None else self.to(dtype)
 
 
-for _name in (
-    *("coalesce", "is_coalesced", "indices", "values", "_indices", "_values", "_nnz"),
-    *("crow_indices", "col_indices", "ccol_indices", "row_indices"),
-):
+_OF_SPARSE = {
+    "coalesce": ("in order, with one entry at each place", "_coo().coalesce().values()", "tensor([1., 1.])"),
+    "is_coalesced": ("whether it is so", "_coo().is_coalesced()", "True"),
+    "indices": ("the places", "(1).indices()", "tensor([[0, 1]])"),
+    "values": ("the entries", "_coo().values()", "tensor([1., 1.])"),
+    "crow_indices": ("where each row ends", "_csr().crow_indices()", "tensor([0, 1, 2])"),
+    "col_indices": ("the column of each entry", "_csr().col_indices()", "tensor([0, 1])"),
+    "ccol_indices": ("where each column ends", "_csc().ccol_indices()", "tensor([0, 1, 2])"),
+    "row_indices": ("the row of each entry", "_csc().row_indices()", "tensor([0, 1])"),
+    **{name: (f"see `{name[1:]}`", "().is_coalesced()", "True") for name in ("_indices", "_values", "_nnz")},
+}
+for _name, (_what, _call, _given) in _OF_SPARSE.items():
 
     def _need_sparse(self: Tensor, _name: str = _name) -> Any:
         raise RuntimeError(f"{_name} expected a sparse tensor but got a strided one; to_sparse() makes one")
 
     _need_sparse.__name__ = _name
-    _need_sparse.__doc__ = "Of a sparse tensor only: raises RuntimeError."
+    _need_sparse.__doc__ = f"""Of a sparse tensor: {_what}.
+
+    Raises:
+        RuntimeError: the tensor is strided.
+
+    Example:
+        >>> torch.eye(2).to_sparse{_call}
+        {_given}
+    """
     method(domain("unsampled, 'it takes a sparse tensor'")(_need_sparse))
 
 
