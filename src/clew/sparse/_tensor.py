@@ -27,11 +27,13 @@ from .._subclass import DisableTorchFunctionSubclass
 
 _BOOL, _INT64 = clew.bool, clew.int64
 # What asks for nothing but the shape, the dtype, or the place of a tensor.
-_PLAIN = """
+_PLAIN_NAMES = """
     shape dtype ndim size dim ndimension numel nelement element_size itemsize is_floating_point is_complex
     is_signed is_cuda is_quantized is_mps get_device is_same_size names __len__ __hash__ __dir__ __dict__
     __class__ nbytes is_inference is_conj is_neg is_pinned is_shared output_nr retains_grad
+    _base _is_view _lost _last_write _storage_id _storage_nbytes _held_node _is_wrapped_number
 """
+_PLAIN = frozenset(_PLAIN_NAMES.split())
 
 
 class SparseTensor(Tensor):
@@ -53,7 +55,7 @@ class SparseTensor(Tensor):
         name = getattr(func, "__name__", "")
         if name in ("__get__", "__set__"):
             name = getattr(getattr(func, "__self__", None), "__name__", name)
-        if name in _PLAIN.split():
+        if name in _PLAIN:
             with DisableTorchFunctionSubclass():
                 return func(*args, **(kwargs or {}))
         known = TABLE.get(name)
