@@ -365,3 +365,52 @@ def test_conversions_of_whole_modules(agree):
         return kinds, fresh.weight.shape == (2, 3), m.nn.Module.dump_patches, m.nn.Module.call_super_init
 
     agree(program)
+
+
+def test_losses_take_their_tensors_by_name(agree):
+    def program(m):
+        x, y, sign = m.ones(2, 3), m.arange(6.0).reshape(2, 3), m.tensor([1.0, -1.0])
+        return [
+            m.nn.MarginRankingLoss()(input1=x[:, 0], input2=y[:, 0], target=sign),
+            m.nn.CosineEmbeddingLoss()(x, input2=y, target=sign),
+            m.nn.HingeEmbeddingLoss()(input=x, target=2 * (y > 2).float() - 1),
+            m.nn.SoftMarginLoss()(input=y, target=x),
+            m.nn.TripletMarginLoss()(anchor=x, positive=y, negative=-y),
+        ]
+
+    agree(program)
+
+
+def test_the_rest_of_a_parameter_dict(agree):
+    def program(m):
+        values = m.nn.ParameterDict(parameters={"a": m.ones(1)})
+        copied, filled = values.copy(), values.fromkeys(["b", "c"], m.zeros(1))
+        copied.setdefault("d", m.ones(2))
+        last = copied.popitem()
+        with pytest.raises(KeyError):
+            m.nn.ParameterDict().popitem()
+        return [list(values), copied["a"] is values["a"], list(filled), last[0], type(last[1]).__name__, list(copied)]
+
+    agree(program)
+
+
+@pytest.mark.parametrize("kind", ["RNN", "LSTM", "GRU"])
+def test_the_checks_of_recurrent_layers_can_be_called(kind, agree):
+    def program(m):
+        layer = getattr(m.nn, kind)(2, 3, num_layers=2, batch_first=True)
+        x, order = m.ones(4, 5, 2), m.tensor([2, 0, 1, 3])
+        shape = layer.get_expected_hidden_size(x, None)
+        state = m.arange(24.0).reshape(shape)
+        hidden = (state, -state) if kind == "LSTM" else state
+        layer.check_forward_args(x, hidden, None)
+        seen = [tuple(shape), layer.permute_hidden(hidden, None) is hidden]
+        moved = layer.permute_hidden(hidden, order)
+        seen += [one.tolist() for one in (moved if kind == "LSTM" else (moved,))]
+        wrong = (state, state[:1]) if kind == "LSTM" else state[:1]
+        for arguments in ((x[0], hidden), (x[..., :1], hidden), (x, wrong)):
+            with pytest.raises(RuntimeError) as refused:
+                layer.check_forward_args(*arguments, None)
+            seen.append(str(refused.value))
+        return seen
+
+    agree(program)

@@ -7,13 +7,16 @@ from collections.abc import Sequence
 
 from .._core import Tensor
 from .._domains import domain
+from .._out import filled
 from ._options import axis_of
 
 __all__ = ["tensordot"]
 
 
 @domain("a=real(a, b, c), b=real(b, c, d); a=real(a, b), b=real(c, b), dims=((1,), (1,))")
-def tensordot(a: Tensor, b: Tensor, dims: int | Sequence[Sequence[int]] | Sequence[int] = 2) -> Tensor:
+def tensordot(
+    a: Tensor, b: Tensor, dims: int | Sequence[Sequence[int]] | Sequence[int] = 2, out: Tensor | None = None
+) -> Tensor:
     """Sum the products of `a` and `b` over pairs of axes.
 
     The result has the other axes of `a`, then those of `b`. Of a pair, one axis may have size 1: it is broadcast.
@@ -28,6 +31,10 @@ def tensordot(a: Tensor, b: Tensor, dims: int | Sequence[Sequence[int]] | Sequen
         >>> torch.tensordot(torch.ones(2, 3, 4), torch.ones(3, 4, 5), dims=2).shape
         torch.Size([2, 5])
     """
+    return filled("tensordot", _contracted(a, b, dims), out)
+
+
+def _contracted(a: Tensor, b: Tensor, dims: int | Sequence[Sequence[int]] | Sequence[int]) -> Tensor:
     if isinstance(dims, int):
         if dims < 0:
             raise RuntimeError(f"tensordot: expects dims >= 0, but got dims={dims}")

@@ -65,6 +65,11 @@ class Adagrad(ComposedOptimizer):
             for parameter in group["params"]:
                 self.state[parameter] = self._first_state(parameter, group)
 
+    def share_memory(self) -> None:
+        """Let other processes see the sums, as `Tensor.share_memory_` does."""
+        for state in self.state.values():
+            state["sum"].share_memory_()
+
     def _begin(self, parameter: Tensor, group: Group) -> State:
         return {"sum": clew.full_like(parameter, group["initial_accumulator_value"])}
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import clew
 from clew import Tensor
-from clew._domains import domain
+from clew._domains import domain, with_numpys_names
 from clew.ops._options import all_lie_in, need_values
 
 from .variant import variant
@@ -190,16 +190,18 @@ def check_probability(p: float) -> None:
 
 
 @domain("nonzero; nonzero, p=1.0, dim=0")
-def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
     """`input / max(norm, eps)`, with the p-norm along `dim`, which is 1 afterwards.
 
     Example:
         >>> torch.nn.functional.normalize(torch.tensor([[3.0, 4.0]]))
         tensor([[0.6000, 0.8000]])
     """
-    return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
+    divisor = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
+    return input / divisor if out is None else clew.div(input, divisor, out=out)
 
 
+@with_numpys_names
 @domain("real; real, dim=0")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between `x1` and `x2` along `dim`: `sum(x1 * x2) / (max(|x1|, eps) * max(|x2|, eps))`.

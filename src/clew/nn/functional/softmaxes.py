@@ -13,7 +13,7 @@ __all__ = ["glu", "log_softmax", "softmax", "softmin"]
 
 
 @domain("real, dim=1; real, dim=0")
-def softmax(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """`exp(x)` divided by its sum along `dim`. Saves its result.
 
     Args:
@@ -29,7 +29,7 @@ def softmax(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
 
 
 @domain("real, dim=1")
-def softmin(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """`softmax(-x)`: exp(-x) divided by its sum along `dim`. Arguments as for `softmax`.
 
     Example:
@@ -40,7 +40,7 @@ def softmin(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
 
 
 @domain("real, dim=1; real, dim=0")
-def log_softmax(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
+def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """`log(softmax(x))` as `x - logsumexp(x)`, which neither overflows nor gives `log(0)`. Arguments as for `softmax`.
 
     Example:

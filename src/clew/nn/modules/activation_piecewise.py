@@ -8,6 +8,7 @@ import clew
 from clew import Tensor
 
 from .. import functional as F
+from .. import init as initial
 from ..parameter import Parameter
 from .activation_base import Activation
 from .module import Module
@@ -178,6 +179,10 @@ class PReLU(Module):
         super().__init__()
         self.num_parameters, self.init = num_parameters, init
         self.weight = Parameter(clew.full((num_parameters,), init, device=device, dtype=dtype))
+
+    def reset_parameters(self) -> None:
+        """Set the slopes to what they were at first."""
+        initial.constant_(self.weight, self.init)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.prelu(input, self.weight)

@@ -89,10 +89,10 @@ class _ModuleSequence(Module):
         self._replace_all(modules)
         return self
 
-    def pop(self, index: int = -1) -> Module:
-        """Take the module at `index` out and return it."""
-        module = self[index]
-        del self[index]
+    def pop(self, key: int = -1) -> Module:
+        """Take the module at the place `key` out and return it."""
+        module = self[key]
+        del self[key]
         return module
 
 

@@ -47,10 +47,10 @@ class _LossWithOptions(_Loss):
         super().__init__(given.pop("size_average"), given.pop("reduce"), given.pop("reduction"))
         self.__dict__.update(given)
 
-    def forward(self, *tensors: Tensor) -> Tensor:
-        """The loss of the function's tensors."""
+    def forward(self, *tensors: Tensor, **named: Tensor) -> Tensor:
+        """The loss of the function's tensors, by place or by the function's names."""
         options = {name: self.__dict__[name] for name in self._options if name in self.__dict__}
-        result: Tensor = getattr(F, self.function)(*tensors, **options)
+        result: Tensor = getattr(F, self.function)(*tensors, **named, **options)
         return result
 
 

@@ -211,6 +211,18 @@ class Module(hooks.HookRegistration, State):
         """Not supported, as by `Tensor.cuda`: the CPU is the only device."""
         return self._apply(lambda tensor: tensor.cuda(device))
 
+    def xpu(self: _M, device: Any = None) -> _M:
+        """Not supported: the CPU is the only device."""
+        return self.to("xpu")
+
+    def ipu(self: _M, device: Any = None) -> _M:
+        """Not supported: the CPU is the only device."""
+        return self.to("ipu")
+
+    def mtia(self: _M, device: Any = None) -> _M:
+        """Not supported: the CPU is the only device."""
+        return self.to("mtia")
+
     def type(self: _M, dst_type: Any) -> _M:
         """Convert parameters and buffers, integer ones as well, to a dtype or what names one."""
         return self._apply(lambda tensor: tensor.type(dst_type))

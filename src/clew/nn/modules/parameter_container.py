@@ -103,10 +103,10 @@ class ParameterDict(Module):
         ['left', 'right']
     """
 
-    def __init__(self, values: Mapping[str, Any] | Iterable[tuple[str, Any]] | None = None) -> None:
+    def __init__(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]] | None = None) -> None:
         super().__init__()
         self._keys: dict[str, None] = {}
-        self.update(values or {})
+        self.update(parameters or {})
 
     def __getitem__(self, key: str) -> Any:
         if key not in self._keys:
@@ -159,10 +159,29 @@ class ParameterDict(Module):
         for key in list(self._keys):
             del self[key]
 
-    def update(self, values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
+    def update(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
         """Add or replace values, from a mapping or from pairs."""
-        for key, value in dict(values).items():
+        for key, value in dict(parameters).items():
             self[key] = value
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """The value of `key`, which is `default` from now on if there was none."""
+        if key not in self._keys:
+            self[key] = default
+        return self[key]
+
+    def popitem(self) -> tuple[str, Any]:
+        """Take the last pair out and return it."""
+        key = next(reversed(self._keys), "")
+        return key, self.pop(key)
+
+    def copy(self) -> ParameterDict:
+        """Another one with the same parameters."""
+        return ParameterDict(dict(self.items()))
+
+    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
+        """Another one, with `default` for each of the keys."""
+        return ParameterDict((key, default) for key in keys)
 
     def extra_repr(self) -> str:
         """A line for each value."""

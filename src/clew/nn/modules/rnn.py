@@ -42,6 +42,8 @@ class LSTM(RNNBase):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("LSTM", *args, **kwargs)
 
+    get_expected_cell_size = RNNBase.get_expected_hidden_size
+
     def forward(self, input: Any, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Any, tuple[Tensor, Tensor]]:
         run = self._run_packed if isinstance(input, PackedSequence) else self._run
         output, states = run(input, hx)

@@ -105,6 +105,44 @@ class RNNBase(Module):
                 text += f", {name}={getattr(self, name)}"
         return text
 
+    # What a subclass of a program may call before its own run ---------------------------------------------------------
+
+    def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
+        """Raise unless the input, packed if it comes with batch sizes, has the right shape and dtype."""
+        expected = 3 if batch_sizes is None else 2
+        if input.dim() != expected:
+            raise RuntimeError(f"input must have {expected} dimensions, got {input.dim()}")
+        self._check_input(input)
+
+    def get_expected_hidden_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
+        """The shape that a first state has to have for such an input."""
+        batch = input.shape[0 if self.batch_first else 1] if batch_sizes is None else int(batch_sizes[0])
+        return len(self._all_weights), batch, self.hidden_size
+
+    def check_hidden_size(
+        self, hx: Tensor, expected_hidden_size: tuple[int, int, int], msg: str = "Expected hidden size {}, got {}"
+    ) -> None:
+        """Raise unless the state has this shape."""
+        if tuple(hx.shape) != tuple(expected_hidden_size):
+            raise RuntimeError(msg.format(expected_hidden_size, list(hx.shape)))
+
+    def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
+        """Raise unless input and first state, of an LSTM both, fit."""
+        self.check_input(input, batch_sizes)
+        expected = self.get_expected_hidden_size(input, batch_sizes)
+        if self.mode != "LSTM":
+            return self.check_hidden_size(hidden, expected)
+        for number, state in enumerate(hidden):
+            self.check_hidden_size(state, expected, f"Expected hidden[{number}] size {{}}, got {{}}")
+
+    def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
+        """The state, of an LSTM both, of the sequences in this order."""
+        if permutation is None:
+            return hx
+        if self.mode == "LSTM":
+            return tuple(state.index_select(1, permutation) for state in hx)
+        return hx.index_select(1, permutation)
+
     # One run ----------------------------------------------------------------------------------------------------------
 
     def _run(self, input: Tensor, states: tuple[Tensor, ...] | None) -> tuple[Tensor, tuple[Tensor, ...]]:

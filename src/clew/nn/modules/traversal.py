@@ -40,14 +40,14 @@ class Traversal(Attributes):
                 seen.add(id(child))
                 yield name, child
 
-    def modules(self) -> Iterator[Module]:
-        """This module and all below it, each once, parents first.
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
+        """This module and all below it, parents first; each once, or as often as it is there.
 
         Example:
             >>> [type(one).__name__ for one in torch.nn.Sequential(torch.nn.ReLU()).modules()]
             ['Sequential', 'ReLU']
         """
-        for _, module in self.named_modules():
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
     def named_modules(
@@ -149,13 +149,21 @@ class Traversal(Attributes):
                 raise AttributeError(f"`{name}` is not an nn.Module")
         return cast("Module", module)
 
-    def set_submodule(self, target: str, module: Module) -> None:
-        """Put `module` in the place that the dotted name `target` has now."""
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Put `module` in the place of the dotted name `target`.
+
+        Args:
+            strict: there is a module in this place now; else the last name may be a new one.
+
+        Raises:
+            AttributeError: on the way there is no such module, or none in the place if `strict`.
+        """
         if not target:
             raise ValueError("Cannot set the submodule without a target name!")
         parent, _, name = target.rpartition(".")
         owner = self.get_submodule(parent)
-        owner.get_submodule(name)
+        if strict or hasattr(owner, name):
+            owner.get_submodule(name)
         setattr(owner, name, module)
 
     def get_parameter(self, target: str) -> Parameter:

@@ -13,7 +13,12 @@ def _grads(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
     return [parameter.grad for parameter in parameters if parameter.grad is not None]
 
 
-def get_total_norm(tensors: Iterable[Tensor], norm_type: float | str = 2.0, error_if_nonfinite: bool = False) -> Tensor:
+def get_total_norm(
+    tensors: Iterable[Tensor],
+    norm_type: float | str = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
     """The norm of all tensors, as if they were one vector.
 
     Args:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -70,10 +71,12 @@ class ReduceLROnPlateau(Schedule):
         self.best = math.inf if self.mode == "min" else -math.inf
         self.cooldown_counter = self.num_bad_epochs = 0
 
-    def step(self, metrics: Any) -> None:
-        """Tell the epoch's measure."""
+    def step(self, metrics: Any, epoch: int | None = None) -> None:
+        """Tell the epoch's measure. That it is given its number is deprecated, as in PyTorch."""
         measure = float(metrics)
-        self.last_epoch += 1
+        if epoch is not None:
+            warnings.warn("ReduceLROnPlateau.step: the epoch is deprecated; leave it out", UserWarning, stacklevel=2)
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         better = self.is_better(measure, self.best)
         self.best = measure if better else self.best
         self.num_bad_epochs = 0 if better else self.num_bad_epochs + 1
