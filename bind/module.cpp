@@ -13,6 +13,7 @@
 #include "bind/graph_walk.h"
 #include "bind/interop.h"
 #include "bind/interpreter.h"
+#include "bind/linear_systems.h"
 #include "bind/modes.h"
 #include "bind/objects.h"
 #include "bind/operation.h"
@@ -61,6 +62,7 @@ NB_MODULE(_core, m) {
         init_graph_totals(m);
         init_prune(module);
         init_modes(m);
+        init_linear_systems(m);
         init_interpreter(m);
         init_vmap(m);
         init_forward_mode(m);

@@ -441,3 +441,57 @@ def test_complex_results_say_what_is_missing():
             function(clew.eye(2))
     with pytest.raises(NotImplementedError, match="ldl_factor"):
         clew.linalg.ldl_factor  # noqa: B018
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "shape", [(5, 5), (2, 3, 7, 7), (3, 9, 4), (2, 4, 9), (70, 70), (130, 130), (100, 150), (0, 0)]
+)
+def test_lu_of_all_sizes(shape, dtype, oracle):
+    """Row by row, and by panels; solutions with few and with many right sides, of a matrix and of its transpose."""
+    tolerance = {"rtol": 1e-3, "atol": 1e-3} if dtype == "float32" else {"rtol": 1e-9, "atol": 1e-9}
+    generator = numpy.random.default_rng(len(shape) + shape[-1])
+    array = generator.standard_normal(shape).astype(dtype)
+    LU, pivots = clew.linalg.lu_factor(clew.from_numpy(array))
+    expected, order = oracle.linalg.lu_factor(oracle.from_numpy(array))
+    assert pivots.tolist() == order.tolist()
+    numpy.testing.assert_allclose(LU.numpy(), expected.numpy(), **tolerance)
+    P, L, U = clew.linalg.lu(clew.from_numpy(array))
+    numpy.testing.assert_allclose((P @ L @ U).numpy(), array, **tolerance)
+    if shape[-2] != shape[-1]:
+        return
+    array += 3 * numpy.sqrt(shape[-1]) * numpy.eye(shape[-1], dtype=dtype)
+    LU, pivots = clew.linalg.lu_factor(clew.from_numpy(array))
+    for columns in (1, 3, 40):
+        b = generator.standard_normal((*shape[:-1], columns)).astype(dtype)
+        for adjoint in (False, True):
+            a = array.swapaxes(-1, -2) if adjoint else array
+            for left in (True, False):
+                right = b if left else numpy.ascontiguousarray(b.swapaxes(-1, -2))
+                x = clew.linalg.lu_solve(LU, pivots, clew.from_numpy(right), adjoint=adjoint, left=left).numpy()
+                numpy.testing.assert_allclose(a @ x if left else x @ a, right, **tolerance)
+        for upper, unit in itertools.product((False, True), repeat=2):
+            scale = max(1, shape[-1]) if unit else 1
+            whole = (array / scale).astype(dtype)
+            triangle = numpy.triu(whole) if upper else numpy.tril(whole)
+            if unit:
+                numpy.einsum("...ii->...i", triangle)[...] = 1
+            for given in (clew.from_numpy(whole), clew.from_numpy(numpy.array(whole.swapaxes(-1, -2))).mT):
+                x = clew.linalg.solve_triangular(given, clew.from_numpy(b), upper=upper, unitriangular=unit).numpy()
+                numpy.testing.assert_allclose(triangle @ x, b, **tolerance)
+
+
+def test_lu_where_a_pivot_is_zero_or_not_a_number():
+    for rows in (3, 100):
+        singular = clew.eye(rows)
+        singular[rows // 2, rows // 2] = 0
+        LU, _, info = clew.linalg.lu_factor_ex(clew.stack([singular, clew.eye(rows)]))
+        assert info.tolist() == [rows // 2 + 1, 0]
+        assert LU[1].equal(clew.eye(rows))
+        solution, info = clew.linalg.solve_ex(clew.stack([singular, clew.eye(rows)]), clew.ones(rows, 1))
+        assert (info[0].item() > 0, solution[0].isnan().all().item(), solution[1].sum().item()) == (True, True, rows)
+    broken = clew.eye(4)
+    broken[1, 1] = float("nan")
+    assert clew.linalg.lu_factor_ex(broken).LU.isnan().any()
+    with pytest.raises(RuntimeError, match="pivots must be between 1 and 3"):
+        clew.linalg.lu_solve(clew.eye(3), clew.tensor([1, 2, 9], dtype=clew.int32), clew.ones(3, 1))

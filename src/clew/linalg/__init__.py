@@ -1,6 +1,6 @@
 """Linear algebra: factorizations, systems, norms, over batches of matrices, with derivatives of any order.
 
-Values come from the LAPACK that NumPy has. What would take a complex decomposition says so.
+LU factors and systems of equations are computed in the core, the other factorizations by the LAPACK that NumPy has. What would take a complex decomposition says so.
 """
 
 from __future__ import annotations

@@ -7,15 +7,12 @@ counted from 1.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy
 from numpy.linalg import LinAlgError
 
 Array = numpy.ndarray[Any, Any]
-
-_BLOCK = 32  # sizes up to this go to LAPACK as they are
 
 
 def _lower(a: Array) -> Array:
@@ -59,94 +56,3 @@ def svd(a: Array, full_matrices: bool = False, compute_uv: bool = True) -> Any:
         raise LinAlgError
     found: Any = numpy.linalg.svd
     return found(a, full_matrices, compute_uv)
-
-
-def solve(a: Array, b: Array) -> tuple[Array, Array]:
-    """X with a X = b, and codes; NaN for matrices that are singular."""
-    batch = numpy.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    b = numpy.broadcast_to(b, batch + b.shape[-2:])
-    codes = numpy.zeros(a.shape[:-2], numpy.int32)
-    try:
-        return numpy.linalg.solve(numpy.broadcast_to(a, batch + a.shape[-2:]), b), codes
-    except LinAlgError:
-        pass
-    for place in numpy.ndindex(codes.shape):
-        codes[place] = _singular_at(a[place])
-    result = numpy.empty_like(b)
-    a, wide_codes = numpy.broadcast_to(a, batch + a.shape[-2:]), numpy.broadcast_to(codes, batch)
-    for place in numpy.ndindex(batch):
-        result[place] = numpy.nan if wide_codes[place] else numpy.linalg.solve(a[place], b[place])
-    return result, codes
-
-
-def _singular_at(a: Array) -> int:
-    """Which pivot of an LU decomposition is zero, from 1; 0 if LAPACK finds none."""
-    try:
-        numpy.linalg.inv(a)
-    except LinAlgError:
-        zero = numpy.flatnonzero(numpy.diagonal(lu(a)[0]) == 0)
-        return int(zero[0]) + 1 if zero.size else a.shape[-1]  # another rounding may leave a pivot that is only tiny
-    return 0
-
-
-def lu(a: Array) -> tuple[Array, Array]:
-    """L below the diagonal and U, in one; and the row that each step exchanged with its own, from 1 as in LAPACK."""
-    a = numpy.array(a)
-    rows, columns = a.shape[-2:]
-    flat = a.reshape(math.prod(a.shape[:-2]), rows, columns)
-    pivots = numpy.empty((len(flat), min(rows, columns)), numpy.int32)
-    batch = numpy.arange(len(flat))
-    for start in range(0, min(rows, columns), _BLOCK):
-        end = min(start + _BLOCK, rows, columns)
-        for k in range(start, end):
-            chosen = k + abs(flat[:, k:, k]).argmax(1)
-            pivots[:, k] = chosen + 1
-            flat[batch, k], flat[batch, chosen] = flat[batch, chosen], flat[batch, k]
-            divisor = flat[:, k, k, None]
-            flat[:, k + 1 :, k] /= numpy.where(divisor == 0, 1, divisor)
-            flat[:, k + 1 :, k + 1 : end] -= flat[:, k + 1 :, k, None] * flat[:, k, None, k + 1 : end]
-        right = flat[:, start:end, end:]
-        right[...] = substitute(flat[:, start:end, start:end], right, upper=False, unitriangular=True)
-        flat[:, end:, end:] -= flat[:, end:, start:end] @ right
-    return a, pivots.reshape(*a.shape[:-2], pivots.shape[1])
-
-
-def zero_on_diagonal(a: Array) -> Array:
-    """Codes: which element of each diagonal is the first zero."""
-    zero = numpy.diagonal(a, axis1=-2, axis2=-1) == 0
-    return numpy.where(zero.any(-1), zero.argmax(-1) + 1 if zero.shape[-1] else 0, 0).astype(numpy.int32)
-
-
-def substitute(a: Array, b: Array, *, upper: bool, unitriangular: bool) -> Array:
-    """X with a X = b for triangular matrices, of which nothing but the triangle is read."""
-    if upper:
-        return _back(a, b, unitriangular)
-    return _back(a[..., ::-1, ::-1], b[..., ::-1, :], unitriangular)[..., ::-1, :]
-
-
-def _back(a: Array, b: Array, unit: bool) -> Array:
-    """Back substitution by halves: most of the work is a product of matrices."""
-    size = a.shape[-1]
-    if size <= _BLOCK:
-        return _back_in_block(a, b, unit)
-    half = size // 2
-    below = _back(a[..., half:, half:], b[..., half:, :], unit)
-    above = _back(a[..., :half, :half], b[..., :half, :] - a[..., :half, half:] @ below, unit)
-    return numpy.concatenate((above, below), -2)  # both have the batch of a and b together
-
-
-def _back_in_block(a: Array, b: Array, unit: bool) -> Array:
-    a = numpy.triu(a)
-    if unit:
-        numpy.einsum("...ii->...i", a)[...] = 1
-    batch = numpy.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    b = numpy.broadcast_to(b, batch + b.shape[-2:])
-    # LAPACK exchanges no rows of an upper triangle: this is substitution, of finite numbers.
-    if numpy.einsum("...ii->...i", a).all() and numpy.isfinite(b).all():
-        return numpy.linalg.solve(numpy.broadcast_to(a, batch + a.shape[-2:]), b)
-    result = numpy.array(b)
-    with numpy.errstate(all="ignore"):
-        for row in reversed(range(a.shape[-1])):
-            result[..., row, :] -= (a[..., row, None, row + 1 :] @ result[..., row + 1 :, :])[..., 0, :]
-            result[..., row, :] /= a[..., row, row, None]
-    return result

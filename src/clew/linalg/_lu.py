@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy
-
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
 from .._operation import HIDDEN, NAMESPACE, OUT, operation
 from .._out import filled
-from . import _arrays
-from ._checks import check_floating, check_info, check_matrices, check_square, identity_like, info_like
+from ._checks import check_floating, check_info, check_matrices, check_square, identity_like, info_like, solution_like
 from ._triangular import _solve_triangular
 
 __all__ = ["lu", "lu_factor", "lu_factor_ex", "lu_solve"]
@@ -48,6 +45,7 @@ def _gradient_of_lu(g_LU: Tensor, LU: Tensor, pivots: Tensor) -> Tensor:
     outputs="LU pivots info",
     rules=(_gradient_of_lu,),
     flags=NAMESPACE | OUT,
+    arrays=False,
     infer=lambda A, pivot, check_errors: (
         A.new_empty(A.shape),
         A.new_empty((*A.shape[:-2], min(A.shape[-2:])), dtype=_core.dtypes["int32"]),
@@ -66,10 +64,9 @@ def _lu_factor_ex(A: Any, pivot: bool, check_errors: bool) -> Any:
     """
     if not pivot:
         raise NotImplementedError("linalg.lu_factor: LU without pivoting is not supported; leave pivot=True")
-    packed, pivots = _arrays.lu(A)
-    info = _arrays.zero_on_diagonal(packed)
+    packed, pivots, info = _core.lu_factor(A)
     if check_errors:
-        check_info("linalg.lu_factor_ex", _core.from_numpy(info), _ZERO_PIVOT)
+        check_info("linalg.lu_factor_ex", info, _ZERO_PIVOT)
     return packed, pivots, info
 
 
@@ -84,20 +81,43 @@ _ZERO_PIVOT = (
     outputs="P",
     rules=(None,),
     flags=HIDDEN,
+    arrays=False,
     infer=lambda pivots, rows: pivots.new_empty((*pivots.shape[:-1], rows, rows), dtype=_core.dtypes["bool"]),
     domain="pivots=constant(index(1, b).astype('int32') + b), rows=4",
 )
 def permutation(pivots: Any, rows: int) -> Any:
     """The matrix P with A = P L U, as booleans, of shape (*, rows, rows)."""
-    if pivots.size and not 1 <= pivots.min() <= pivots.max() <= rows:
-        raise RuntimeError(f"lu: pivots must be between 1 and {rows} inclusive, as lu_factor gives them")
-    order = numpy.broadcast_to(numpy.arange(rows), (*pivots.shape[:-1], rows)).copy()
-    for k in range(pivots.shape[-1]):
-        chosen = pivots[..., k, None].astype(numpy.int64) - 1
-        other = numpy.take_along_axis(order, chosen, -1)
-        numpy.put_along_axis(order, chosen, order[..., k, None], -1)
-        order[..., k] = other[..., 0]
-    return numpy.arange(rows)[:, None] == order[..., None, :]
+    return _core.lu_permutation(pivots, rows)
+
+
+def _gradient_of_factors(grad_B: Tensor, LU: Tensor, pivots: Tensor, result: Tensor, adjoint: bool) -> Tensor:
+    """From A = P L U and the gradient of A: that of L is Pᵀ g Uᵀ, that of U is Lᵀ Pᵀ g."""
+    size = LU.shape[-1]
+    g = -(result @ grad_B.mT) if adjoint else -(grad_B @ result.mT)
+    g = permutation(pivots, size).to(LU.dtype).mT @ g
+    lower, upper = LU.tril(-1) + identity_like(LU, size, size), LU.triu()
+    whole: Tensor = (g @ upper.mT).tril(-1) + (lower.mT @ g).triu()
+    return whole
+
+
+def _gradient_of_right_side(g: Tensor, LU: Tensor, pivots: Tensor, adjoint: bool) -> Tensor:
+    result: Tensor = _lu_solve(LU, pivots, g, adjoint=not adjoint)
+    return result
+
+
+@operation(
+    "linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool adjoint=False)",
+    rules=(_gradient_of_factors, None, _gradient_of_right_side),
+    flags=HIDDEN,
+    arrays=False,
+    derivative="B",
+    infer=lambda LU, pivots, B, adjoint: solution_like(LU, B, True),
+    domain="LU=dominant(b, b), pivots=constant(index(1, b).astype('int32') + b), B=real(b, a); "
+    "LU=dominant(b, b), pivots=constant(index(1, b).astype('int32') + b), B=real(c, b, a), adjoint=True",
+)
+def _lu_solve(LU: Any, pivots: Any, B: Any, adjoint: bool) -> Any:
+    """X with A X = B, or Aᵀ X = B, from the factors of A."""
+    return _core.lu_solve(LU, pivots, B, adjoint)
 
 
 class lu_factor_ex_result(NamedTuple):
@@ -242,12 +262,5 @@ def lu_solve(
         )
     if not left:  # X A = B is Aᵀ Xᵀ = Bᵀ
         return filled(name, lu_solve(LU, pivots, B.mT, adjoint=not adjoint).mT, out)
-    P = permutation(pivots, LU.shape[-1]).to(LU.dtype)
-    X: Tensor
-    if adjoint:
-        X = _solve_triangular(LU.mT, B, upper=False)
-        X = P @ _solve_triangular(LU.mT, X, upper=True, unitriangular=True)
-    else:
-        X = _solve_triangular(LU, P.mT @ B, upper=False, unitriangular=True)
-        X = _solve_triangular(LU, X, upper=True)
-    return filled(name, X, out)
+    result: Tensor = _lu_solve(LU, pivots, B, adjoint=adjoint)
+    return filled(name, result, out)

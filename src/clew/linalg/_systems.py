@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
-
-import numpy
 
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
 from .._operation import NAMESPACE, OUT, operation
 from .._out import filled
-from . import _arrays
-from ._checks import check_floating, check_info, check_matrices, check_square, info_like, solution_like
+from ._checks import check_floating, check_info, check_matrices, check_square, identity_like, info_like, solution_like
 
 __all__ = ["inv", "inv_ex", "solve", "solve_ex"]
 
@@ -37,6 +35,7 @@ def _gradient_of_right_side(g: Tensor, A: Tensor, left: bool) -> Tensor:
     outputs="result info",
     rules=(_gradient_of_matrix, _gradient_of_right_side),
     node="LinalgSolveExBackward0",
+    arrays=False,
     derivative="B",
     infer=lambda A, B, left: (solution_like(A, B, left), info_like(A)),
     domain="A=dominant(b, b), B=real(b, a); A=dominant(a, 1, b, b), B=real(c, b), left=False",
@@ -44,9 +43,19 @@ def _gradient_of_right_side(g: Tensor, A: Tensor, left: bool) -> Tensor:
 def _solve_ex(A: Any, B: Any, left: bool) -> Any:
     """X with A X = B, or X A = B; and 0, or which pivot is zero."""
     if left:
-        return _arrays.solve(A, B)
-    result, info = _arrays.solve(A.swapaxes(-1, -2), B.swapaxes(-1, -2))
-    return result.swapaxes(-1, -2), info
+        return _solution(A, B)
+    result, info = _solution(A.mT, B.mT)
+    return result.mT.contiguous(), info
+
+
+def _solution(A: Tensor, B: Tensor) -> tuple[Tensor, Tensor]:
+    """X with A X = B, NaN for matrices that are singular; and which pivot is zero, from 1, or 0."""
+    LU, pivots, info = _core.lu_factor(A)
+    result = _core.lu_solve(LU, pivots, B, False)
+    singular = info != 0
+    if singular.any():
+        result = result.masked_fill(singular[..., None, None], math.nan)
+    return result, info
 
 
 class solve_ex_result(NamedTuple):
@@ -136,6 +145,7 @@ def solve_ex(
     outputs="inverse info",
     rules=(lambda g_inverse, inverse: -(inverse.mT @ g_inverse @ inverse.mT),),
     flags=NAMESPACE | OUT,
+    arrays=False,
     infer=lambda A, check_errors: (A.new_empty(A.shape), info_like(A)),
     domain="A=dominant(b, b); A=dominant(a, 1, c, c)",
 )
@@ -147,9 +157,9 @@ def _inv_ex(A: Any, check_errors: bool) -> Any:
         >>> inverse
         tensor([[0.5000]])
     """
-    inverse, info = _arrays.solve(A, numpy.eye(A.shape[-1], dtype=A.dtype))
+    inverse, info = _solution(A, identity_like(A, A.shape[-1], A.shape[-1]))
     if check_errors:
-        check_info("linalg.inv_ex", _core.from_numpy(info), _SINGULAR)
+        check_info("linalg.inv_ex", info, _SINGULAR)
     return inverse, info
 
 

@@ -35,6 +35,7 @@ def _gradient_of_right_side(g: Tensor, self: Tensor, upper: bool, left: bool, un
     "linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False)",
     rules=(_gradient_of_triangle, _gradient_of_right_side),
     flags=NAMESPACE | OUT,
+    arrays=False,
     derivative="B",
     infer=lambda A, B, upper, left, unitriangular: solution_like(A, B, left),
     domain="self=dominant(b, b), B=real(b, a), upper=True; self=dominant(a, 1, b, b), B=real(c, b), upper=False, "
@@ -49,12 +50,7 @@ def _solve_triangular(A: Any, B: Any, upper: bool, left: bool, unitriangular: bo
         tensor([[1.],
                 [2.]])
     """
-    if left:
-        return _arrays.substitute(A, B, upper=upper, unitriangular=unitriangular)
-    transposed = _arrays.substitute(
-        A.swapaxes(-1, -2), B.swapaxes(-1, -2), upper=not upper, unitriangular=unitriangular
-    )
-    return transposed.swapaxes(-1, -2)
+    return _core.solve_triangular(A, B, upper, left, unitriangular)
 
 
 @domain("A=dominant(a, b, b), B=real(b, c), upper=True")
