@@ -7,6 +7,8 @@ import pytest
 import torch as reference
 from oracle import check, check_error, compare, module, sample, strided
 
+import clew
+
 F = "nn.functional."
 SPACE = (9, 8, 7)
 KERNEL = {1: (3,), 2: (3, 2), 3: (3, 2, 1)}
@@ -302,3 +304,22 @@ def test_taps_far_apart(name, shape, weight, options, dtype):
         sample((channels,), dtype=dtype, seed=2),
     ]
     check(f"nn.functional.{name}", *tensors, kwargs=options, second=dtype == "float64")
+
+
+@pytest.mark.parametrize(
+    ("images", "weights", "options"),
+    [
+        ((4, 256, 2, 2), (512, 256, 3, 3), {"padding": 1}),
+        ((1, 300, 5, 4), (128, 300, 3, 3), {"stride": 2, "padding": (2, 0)}),
+        ((3, 600, 9), (200, 600, 5), {"dilation": 2, "padding": 3}),
+        ((2, 64, 3, 4, 3), (200, 64, 3, 3, 3), {"padding": (1, 0, 1), "stride": (1, 2, 1)}),
+    ],
+)
+def test_few_pixels_beside_large_weights(images, weights, options):
+    """They go through one product with the weights as they lie."""
+    generator = numpy.random.default_rng(3)
+    x, w, b = (generator.standard_normal(shape) for shape in (images, weights, weights[:1]))
+    name = f"conv{len(images) - 2}d"
+    ours = getattr(clew.nn.functional, name)(*map(clew.from_numpy, (x, w, b)), **options)
+    theirs = getattr(reference.nn.functional, name)(*map(reference.from_numpy, (x, w, b)), **options)
+    numpy.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-9, atol=1e-9)

@@ -23,6 +23,7 @@ void gather(const Conv& c, const Sides<T>& s) {
     if (c.batch == 0 || product(s.result_size) == 0) return;
     if (is_scattered(c)) return scattered(c, s);
     if (suits_depthwise(c)) return depthwise(c, s);
+    if (suits_few(c, s.backward)) return few(c, s);
     if (!suits_winograd(c)) return direct(c, s, nullptr);
     std::vector<std::uint8_t> again(static_cast<std::size_t>(c.batch));
     winograd(c, s, again.data());

@@ -187,6 +187,11 @@ void depthwise(const Conv& c, const Sides<T>& s);
 template <class T>
 void depthwise_weight_gradient(const Conv& c, T* weight, const T* grad_out, const T* in);
 
+// conv_few.cpp
+bool suits_few(const Conv& c, bool backward);
+template <class T>
+void few(const Conv& c, const Sides<T>& s);
+
 // conv_winograd.cpp
 bool suits_winograd(const Conv& c);
 template <class T>
