@@ -1,6 +1,7 @@
 """Linear algebra: factorizations, systems, norms, over batches of matrices, with derivatives of any order.
 
-LU factors and systems of equations are computed in the core, the other factorizations by the LAPACK that NumPy has. What would take a complex decomposition says so.
+LU factors and systems of equations are computed in the core, other decompositions by the LAPACK that NumPy has. What
+would take a complex decomposition says so.
 """
 
 from __future__ import annotations
