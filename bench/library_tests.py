@@ -4,12 +4,14 @@ python bench/library_tests.py --python DIR/bin/python             all of them, w
 python bench/library_tests.py zuko --write                        one; adds it to docs/libraries.md
 python bench/library_tests.py zuko --keep                         one, with the tests that fail on clew alone
 
-`bench/library_tests.toml` is the table. Those are counted that pass on PyTorch.
+`bench/library_tests.toml` is the table. Those are counted that pass on PyTorch; what PyTorch gave is kept in the cache.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import json
 import shutil
 import subprocess
 import sys
@@ -17,7 +19,7 @@ import tempfile
 import time
 import tomllib
 import xml.etree.ElementTree
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -82,6 +84,20 @@ def run(library: dict[str, Any], engine: str, python: str, folder: Path, limit: 
     return outcomes(report)
 
 
+def of_torch(library: dict[str, Any], python: str, folder: Path, limit: float) -> tuple[dict[str, str], float]:
+    """The outcomes on PyTorch, and the seconds it took: from the cache, or run now."""
+    kept = CACHE / f"tests of {library['name']}.json"
+    key = json.dumps([library["version"], library["run"]])
+    if kept.exists() and (found := json.loads(kept.read_text()))["key"] == key:
+        return found["outcomes"], found["seconds"]
+    began = time.perf_counter()
+    found = {"key": key, "outcomes": run(library, "torch", python, folder, limit)}
+    found["seconds"] = time.perf_counter() - began
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.write_text(json.dumps(found))
+    return found["outcomes"], found["seconds"]
+
+
 def outcomes(report: Path) -> dict[str, str]:
     """Each test's error in a report of pytest; nothing for one that passed. Skipped tests are left out."""
     found = {}
@@ -95,9 +111,9 @@ def outcomes(report: Path) -> dict[str, str]:
     return found
 
 
-def measure(library: dict[str, Any], python: str, sources: Path | None, limit: float) -> Result:
-    """Run the tests on both engines, in a copy of the source."""
-    result = Result(library["name"])
+@contextlib.contextmanager
+def copied(library: dict[str, Any], sources: Path | None) -> Iterator[Path]:
+    """A copy of the source, with what the tests need besides."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "source"
         shutil.copytree(source(library, sources), folder)
@@ -106,11 +122,17 @@ def measure(library: dict[str, Any], python: str, sources: Path | None, limit: f
             (folder / name).write_text(text)
         if "glue" in library:
             shutil.copy(GLUE / f"{library['glue']}.py", folder / "tests" / "test_glue.py")
+        yield folder
+
+
+def measure(library: dict[str, Any], python: str, sources: Path | None, limit: float) -> Result:
+    """Run the tests on both engines, in a copy of the source."""
+    result = Result(library["name"])
+    with copied(library, sources) as folder:
+        theirs, result.torch_seconds = of_torch(library, python, folder, limit)
         began = time.perf_counter()
-        theirs = run(library, "torch", python, folder, limit)
-        between = time.perf_counter()
         found = run(library, "clew", python, folder, 3 * limit)
-        result.torch_seconds, result.clew_seconds = between - began, time.perf_counter() - between
+        result.clew_seconds = time.perf_counter() - began
     passed = [name for name, words in theirs.items() if not words]
     result.torch = len(passed)
     result.failed = {name: words for name in passed if (words := found.get(name, "was not run"))}
@@ -126,6 +148,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.names and library["name"] not in options.names:
             continue
         try:
+            if options.torch:
+                with copied(library, options.sources) as folder:
+                    theirs, seconds = of_torch(library, options.python, folder, options.limit)
+                passed = sum(not words for words in theirs.values())
+                print(f"{library['name']}: {passed} of {len(theirs)} in {seconds:.0f} s", flush=True)
+                continue
             result = measure(library, options.python, options.sources, options.limit)
         except (MissingSource, subprocess.TimeoutExpired) as error:
             print(f"{library['name']}: left out: {error}", flush=True)
@@ -161,6 +189,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--python", default=sys.executable, help="the Python that has the libraries (this one)")
     made.add_argument("--sources", type=Path, metavar="DIR", help="git repositories, each in DIR/owner+name")
     made.add_argument("--limit", type=float, default=300, help="seconds for a library's tests on PyTorch (300)")
+    made.add_argument("--torch", action="store_true", help="run PyTorch's side alone, for the cache")
     made.add_argument("--keep", action="store_true", help="show the tests that fail on clew alone")
     made.add_argument("--write", action="store_true", help="keep the results for docs/libraries.md")
     return made

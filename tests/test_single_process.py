@@ -56,6 +56,10 @@ def test_decorators_that_change_nothing() -> None:
 
 def test_questions_are_answered_with_no() -> None:
     assert not jit.is_scripting()
+    future = jit.fork(lambda x, scale: x * scale, 3, scale=2)
+    assert jit.wait(future) == 6
+    with pytest.raises(ZeroDivisionError):
+        jit.fork(lambda: 1 / 0)
     assert not jit.is_tracing()
     assert not clew.compiler.is_compiling()
     assert clew.distributed.is_available() == (importlib.util.find_spec("mpi4py") is not None)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ._unsupported import missing_from
+from .futures import Future
 from .nn.modules.module import Module
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ __all__ = [
     "annotate",
     "enable_onednn_fusion",
     "export",
+    "fork",
     "freeze",
     "fuser",
     "ignore",
@@ -42,6 +44,7 @@ __all__ = [
     "trace",
     "trace_module",
     "unused",
+    "wait",
 ]
 
 _T = TypeVar("_T")
@@ -159,6 +162,24 @@ def isinstance(obj: Any, target_type: Any) -> bool:
     """Python's ``isinstance``; of ``List[int]`` and the like the container alone is looked at."""
     kinds = target_type if _isinstance(target_type, tuple) else (target_type,)
     return any(_isinstance(obj, getattr(kind, "__origin__", kind)) for kind in kinds)
+
+
+def fork(func: Callable[..., _T], *args: Any, **kwargs: Any) -> Future[_T]:
+    """A future of ``func(*args, **kwargs)``, which is called at once: what it raises is raised here.
+
+    Example:
+        >>> future = clew.jit.fork(clew.add, clew.ones(2), 1)
+        >>> clew.jit.wait(future)
+        tensor([2., 2.])
+    """
+    future: Future[_T] = Future()
+    future.set_result(func(*args, **kwargs))
+    return future
+
+
+def wait(future: Future[_T]) -> _T:
+    """The value of a future."""
+    return future.wait()
 
 
 def set_fusion_strategy(strategy: list[tuple[str, int]]) -> list[tuple[str, int]]:
