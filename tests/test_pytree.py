@@ -116,3 +116,9 @@ def test_classes_of_ones_own_have_paths(pytree):
     pytree.register_pytree_node(Plain, lambda _: ([1], None), lambda children, _: Plain())
     with pytest.raises(ValueError, match="flatten_with_keys_fn"):
         pytree.tree_leaves_with_path(Plain())
+
+
+def test_a_size_is_a_node_of_numbers(pytree):
+    size = importlib.import_module(pytree.__name__.partition(".")[0]).Size([1, 2])
+    assert pytree.tree_flatten(size)[0] == [1, 2]
+    assert type(pytree.tree_map(lambda x: x, size)) is tuple

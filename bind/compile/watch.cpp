@@ -9,6 +9,7 @@
 #include "bind/compile/kinds.h"
 #include "bind/errors.h"
 #include "bind/objects.h"
+#include "bind/overridable.h"
 
 namespace nb = nanobind;
 
@@ -205,7 +206,8 @@ void Watch::call_with_tuple(PyObject* callee) const {
         if (named_tuple || PyList_CheckExact(positional))
             return with_names(callee, nb::steal(checked(PySequence_Tuple(positional))).ptr(), names);
         PyObject* const function = PyMethod_Check(callee) ? PyMethod_GET_FUNCTION(callee) : callee;
-        if (!PyFunction_Check(function)) stay_eager("calls something in C with the items of an iterator");
+        if (!PyFunction_Check(function) && !function_of_overridable(function))
+            stay_eager("calls something in C with the items of an iterator");
         return;
     }
     if (tracer_.is_older(positional)) tracer_.iterate(positional);

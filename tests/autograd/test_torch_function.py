@@ -366,3 +366,15 @@ def test_names_that_tell_tensors_apart(torch):
     assert x._cdata == x._cdata
     assert x._cdata != y._cdata
     assert x.is_nested is False
+
+
+@pytest.mark.beyond
+def test_a_compiled_function_hands_items_of_an_iterator_to_a_function(torch):
+    @torch.compile
+    def f(x, y):
+        return torch.broadcast_tensors(*(one * 2 for one in (x, y)))[0].sum()
+
+    for seed in range(6):
+        x = torch.full((3,), float(seed))
+        assert f(x, x).item() == 6 * seed
+    assert f.hits > 0

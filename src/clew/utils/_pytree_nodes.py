@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from .._size import Size
+
 PyTree = Any
 IsLeaf = Callable[[Any], bool] | None
 Flatten = Callable[[Any], tuple[Iterable[Any], Any]]
@@ -29,6 +31,7 @@ def _default_dict(children: Iterable[Any], context: Any) -> Any:
 NODES: dict[type, tuple[Flatten, Unflatten]] = {
     list: (lambda node: (node, None), lambda children, _: list(children)),
     tuple: (lambda node: (list(node), None), lambda children, _: tuple(children)),
+    Size: (lambda node: (list(node), None), lambda children, _: tuple(children)),
     deque: (lambda node: (list(node), node.maxlen), lambda children, size: deque(children, maxlen=size)),
     dict: _dict_like(lambda children, keys: dict(zip(keys, children, strict=True))),
     OrderedDict: _dict_like(lambda children, keys: OrderedDict(zip(keys, children, strict=True))),
