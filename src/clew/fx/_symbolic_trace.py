@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import clew
-from clew import Tensor
+from clew import Tensor, _core
 
 from ..nn.modules.module import Module
 from ..nn.parameter import Parameter
@@ -379,9 +379,10 @@ class Tracer(TracerBase):
                     patcher.autowrap(scope, self._autowrap_function_ids)
                 return self.call_module(module, functools.partial(_call_module, module), args, kwargs)
 
-            from ._stopgap import ask_proxies
+            if not hasattr(_core, "has_torch_function"):
+                from ._stopgap import ask_proxies
 
-            ask_proxies(patcher)
+                ask_proxies(patcher)
             patcher.attribute(Module, "__call__", calling)
             patcher.attribute(Module, "__getattribute__", reading)
             for (_, name), scope in list(_wrapped_fns_to_patch.items()):

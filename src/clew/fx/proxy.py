@@ -324,16 +324,11 @@ def _instruction_of(frame: Any) -> tuple[Any, list[Any]]:
 
 
 def _is_of_tensor(function: Any) -> bool:
-    """Whether it is a method or an attribute of tensors, and no function of the package."""
-    if type(function).__name__ in ("method-wrapper", "wrapper_descriptor", "getset_descriptor"):
-        return True
-    name = getattr(function, "__name__", "")
-    if name == "__get__" or public_name(function) == f"torch.Tensor.{name}":
-        return True
+    """Whether it is a method or an attribute of tensors. What is a function, too, is taken for the function."""
     from .. import overrides
 
-    known = getattr(overrides, "is_tensor_method_or_property", None)
-    return bool(known is not None and known(function))
+    public = public_name(function)
+    return overrides.is_tensor_method_or_property(function) if public is None else public.startswith("torch.Tensor.")
 
 
 def assert_fn(x: Any) -> None:
