@@ -54,3 +54,69 @@ def test_program(name):
     if name == "nothing":  # PyTorch writes code without a line
         return
     assert neutral(clew.fx.Transformer(here).transform().code) == neutral(torch.fx.Transformer(there).transform().code)
+
+
+def test_parameters_are_seen_where_a_class_overrides_getattr():
+    def program(m: Any) -> Any:
+        class Asked(m.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.scale = m.nn.Parameter(m.ones(2))
+                self.inner = m.nn.Linear(2, 2)
+
+            def __getattr__(self, name):
+                return super().__getattr__("scale" if name == "alias" else name)
+
+            def forward(self, x):
+                return self.inner(x) * self.alias + self.scale * self.inner.bias
+
+        return m.fx.symbolic_trace(Asked()).code
+
+    assert program(clew) == program(torch)
+
+
+def test_a_trace_leaves_modules_as_they_were():
+    from clew.nn.modules.attributes import Attributes
+
+    before = [dict(vars(one)) for one in (clew.nn.Module, Attributes)]
+    with pytest.raises(clew.fx.proxy.TraceError):
+        clew.fx.symbolic_trace(lambda x: clew.nn.ReLU() if x else x)
+    clew.fx.symbolic_trace(clew.nn.Linear(2, 2))
+    assert [dict(vars(one)) for one in (clew.nn.Module, Attributes)] == before
+
+
+def test_a_tracer_may_patch_by_itself_what_is_called():
+    """As torch_geometric's does, which replaces `trace`."""
+
+    def program(m: Any) -> Any:
+        private = m.fx._symbolic_trace
+
+        class Own(m.fx.Tracer):
+            @private.compatibility(is_backward_compatible=True)
+            def trace(self, root, concrete_args=None):
+                self.root, self.submodule_paths = root, {one: name for name, one in root.named_modules()}
+                self.graph, self.tensor_attrs = m.fx.Graph(tracer_cls=type(self)), {}
+                function, args = self.create_args_for_root(type(root).forward, True, concrete_args)
+                cache = {}
+
+                def reading(module, name):
+                    return self.getattr(name, private._orig_module_getattr(module, name), cache)
+
+                def calling(module, *args, **kwargs):
+                    def forward(*args, **kwargs):
+                        return private._orig_module_call(module, *args, **kwargs)
+
+                    return self.call_module(module, forward, args, kwargs)
+
+                with private._Patcher() as patcher:
+                    patcher.patch_method(m.nn.Module, "__getattr__", reading, deduplicate=False)
+                    patcher.patch_method(m.nn.Module, "__call__", calling, deduplicate=False)
+                    private._patch_wrapped_functions(patcher)
+                    private._autowrap_check(patcher, function.__globals__, self._autowrap_function_ids)
+                    self.create_node("output", "output", (self.create_arg(function(*args)),), {})
+                return self.graph
+
+        model = made("Weights")[m is torch]
+        return neutral(m.fx.GraphModule(model, Own().trace(model)).code)
+
+    assert program(clew) == program(torch)

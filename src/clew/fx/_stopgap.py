@@ -27,4 +27,4 @@ def ask_proxies(patcher: Any) -> None:
         for name in set(module.__all__) & set(vars(module)):
             value = vars(module)[name]
             if callable(value) and not isinstance(value, (type, types.ModuleType)):
-                patcher.scoped(vars(module), name, asking(value))
+                patcher.patch(vars(module), name, asking(value))

@@ -18,6 +18,7 @@ from typing import Any
 import clew
 from clew import Tensor, _core
 
+from ..nn.modules.attributes import Attributes
 from ..nn.modules.module import Module
 from ..nn.parameter import Parameter
 from ..utils import _pytree as pytree
@@ -32,8 +33,21 @@ __all__ = ["PH", "PHWithMeta", "ProxyableClassMeta", "Tracer", "symbolic_trace",
 _VARIADIC = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _proxyable_classes: dict[type, None] = {}
 _is_fx_tracing_flag = False
-# Not what another tracer, in which this one runs, has put there.
-_call_module, _read_attribute = Module.__call__, Module.__getattribute__
+# Not what another tracer, in which this one runs, has put there. Tracers of libraries use these names.
+_orig_module_call, _read_attribute, _ask_module = Module.__call__, object.__getattribute__, Attributes.__getattr__
+ScriptObject, FunctionType = clew.ScriptObject, types.FunctionType
+
+
+def _orig_module_getattr(module: Any, name: str) -> Any:
+    try:
+        return _read_attribute(module, name)
+    except AttributeError:
+        return _ask_module(module, name)
+
+
+def compatibility(is_backward_compatible: bool) -> Callable[[Any], Any]:
+    """A decorator that changes nothing: by it, PyTorch marks what it keeps from version to version."""
+    return lambda marked: marked
 
 
 def is_fx_tracing() -> bool:
@@ -368,28 +382,24 @@ class Tracer(TracerBase):
         cache: dict[str, Any] = {}
 
         def reading(module: Any, name: str) -> Any:
-            value = _read_attribute(module, name)
-            return self.getattr(name, value, cache) if isinstance(value, Tensor) else value
+            return self.getattr(name, _orig_module_getattr(module, name), cache)
 
         with _Patcher() as patcher:
 
             def calling(module: Any, *args: Any, **kwargs: Any) -> Any:
-                scope = getattr(getattr(module, "forward", module), "__globals__", None)
-                if scope is not None:
-                    patcher.autowrap(scope, self._autowrap_function_ids)
-                return self.call_module(module, functools.partial(_call_module, module), args, kwargs)
+                scope = getattr(getattr(module, "forward", module), "__globals__", {})
+                _autowrap_check(patcher, scope, self._autowrap_function_ids)
+                return self.call_module(module, functools.partial(_orig_module_call, module), args, kwargs)
 
             if not hasattr(_core, "has_torch_function"):
                 from ._stopgap import ask_proxies
 
                 ask_proxies(patcher)
-            patcher.attribute(Module, "__call__", calling)
-            patcher.attribute(Module, "__getattribute__", reading)
-            for (_, name), scope in list(_wrapped_fns_to_patch.items()):
-                patcher.wrap(scope, name, scope[name] if name in scope else getattr(builtins, name))
-            patcher.autowrap(found_in, self._autowrap_function_ids)
-            for module in self._autowrap_search:
-                patcher.autowrap(vars(module), self._autowrap_function_ids)
+            patcher.patch_method(Module, "__call__", calling)
+            patcher.patch_method(Module, "__getattr__", reading)
+            _patch_wrapped_functions(patcher)
+            for scope in (found_in, *map(vars, self._autowrap_search)):
+                _autowrap_check(patcher, scope, self._autowrap_function_ids)
             yield
 
 
@@ -490,38 +500,61 @@ class _Patcher:
         while self._undo:
             self._undo.pop()()
 
-    def attribute(self, owner: type, name: str, value: Any) -> None:
-        """Set an attribute of a class."""
-        before = owner.__dict__.get(name, _ABSENT)
-        setattr(owner, name, value)
-        self._undo.append(lambda: delattr(owner, name) if before is _ABSENT else setattr(owner, name, before))
-
-    def wrap(self, scope: dict[str, Any], name: str, function: Callable[..., Any]) -> None:
-        """Record calls of a function that a global has."""
-        if (id(scope), name) not in self._done:
-            self._done.add((id(scope), name))
-            self.scoped(scope, name, _recorded(function))
-
-    def scoped(self, scope: dict[str, Any], name: str, value: Any) -> None:
-        """Set a global."""
-        before = scope.get(name, _ABSENT)
-        scope[name] = value
+    def patch(self, frame_dict: dict[str, Any], name: str, new_fn: Any, deduplicate: bool = True) -> None:
+        """Set a global; of several functions for the same one, the first is taken."""
+        if deduplicate and (id(frame_dict), name) in self._done:
+            return
+        self._done.add((id(frame_dict), name))
+        before = frame_dict.get(name, _ABSENT)
+        frame_dict[name] = new_fn
 
         def undo() -> None:
             if before is _ABSENT:
-                del scope[name]
+                del frame_dict[name]
             else:
-                scope[name] = before
+                frame_dict[name] = before
 
         self._undo.append(undo)
 
-    def autowrap(self, scope: dict[str, Any], functions: set[int]) -> None:
-        """Do so for each global that has one of these functions."""
-        if id(scope) not in self._seen:
-            self._seen.add(id(scope))
-            for name, value in list(scope.items()):
-                if not name.startswith("_") and id(value) in functions and callable(value):
-                    self.wrap(scope, name, value)
+    def patch_method(self, cls: type, name: str, new_fn: Any, deduplicate: bool = True) -> None:
+        """Set an attribute of a class. `__getattr__` of `Module` sees all reads of parameters, buffers and modules."""
+        if cls is Module and name == "__getattr__":
+
+            def read(module: Any, attribute: str) -> Any:
+                value = _read_attribute(module, attribute)
+                return new_fn(module, attribute) if isinstance(value, Tensor) else value
+
+            self._undo.append(_look_up_plainly)
+            self.patch_method(Attributes, "__getattribute__", read)
+            cls = Attributes  # whose function is that of all classes with none of their own
+        before = cls.__dict__.get(name, _ABSENT)
+        setattr(cls, name, new_fn)
+        self._undo.append(lambda: delattr(cls, name) if before is _ABSENT else setattr(cls, name, before))
+
+
+def _look_up_plainly() -> None:
+    """Make reads of attributes as fast as before: a change of a base class makes them slow."""
+    pending = [Attributes]
+    while pending:
+        cls = pending.pop()
+        pending += cls.__subclasses__()
+        if cls.__getattr__ is Attributes.__getattr__ and cls.__getattribute__ is object.__getattribute__:
+            _core.look_up_plainly(cls)
+
+
+def _patch_wrapped_functions(patcher: _Patcher) -> None:
+    """Record calls of the functions that `wrap` named."""
+    for (_, name), scope in list(_wrapped_fns_to_patch.items()):
+        patcher.patch(scope, name, _recorded(scope[name] if name in scope else getattr(builtins, name)))
+
+
+def _autowrap_check(patcher: _Patcher, frame_dict: dict[str, Any], function_ids: set[int]) -> None:
+    """Record calls of these functions where globals have them."""
+    if id(frame_dict) not in patcher._seen:
+        patcher._seen.add(id(frame_dict))
+        for name, value in list(frame_dict.items()):
+            if not name.startswith("_") and id(value) in function_ids and callable(value):
+                patcher.patch(frame_dict, name, _recorded(value))
 
 
 def _assertion() -> Callable[..., Any]:
