@@ -133,8 +133,15 @@ public:
     nb::list differentiable() const {
         nb::list list;
         const int count = static_cast<int>(call().inputs.size());
-        for (int i = 0; i < count; ++i)
-            if (call().op.has_derivative(i, count)) list.append(i);
+        int input = 0, place = 0;
+        for (const nb::handle argument : arguments()) {
+            const ArgType type = call().op.schema.arguments[place].type;
+            const int items = type == ArgType::TensorList ? static_cast<int>(nb::len(argument)) : is_tensor_type(type);
+            for (int i = 0; i < items; ++i, ++input)
+                if (call().op.has_derivative(input, count))
+                    list.append(nb::make_tuple(place, type == ArgType::TensorList ? nb::cast(i) : nb::none()));
+            ++place;
+        }
         return list;
     }
     void run();
@@ -227,7 +234,8 @@ void init_interpreter(nb::module_& module) {
         .def_prop_ro("is_composite", &Call::is_composite, "whether it is made of other calls")
         .def_prop_ro("schema", &Call::schema, "the operation's schema; empty for what no program can name")
         .def_prop_ro("arguments", &Call::arguments, "all arguments, as the schema orders them")
-        .def_prop_ro("differentiable", &Call::differentiable, "the places of the inputs that its node has edges for")
+        .def_prop_ro("differentiable", &Call::differentiable,
+                     "what its node has edges for: the place of the argument and, in a list, of the item")
         .def("run", &Call::run, "Hands it to what lies below.");
     nb::class_<PythonInterpreter>(module, "Interpreter", nb::type_slots(slots),
                                   "Interpreter(handler): while it is on the stack of a thread, handler(call) is called "

@@ -199,7 +199,7 @@ def test_a_wrong_function_of_python(check: Check, monkeypatch: pytest.MonkeyPatc
     def soft_margin_loss(*args: Any, **kwargs: Any) -> Any:
         return right(*args, **kwargs) * 1.001
 
-    soft_margin_loss.__module__ = right.__module__
+    soft_margin_loss.__module__, soft_margin_loss.__qualname__ = right.__module__, right.__qualname__
     monkeypatch.setattr(margin_loss, "soft_margin_loss", soft_margin_loss)
     monkeypatch.setattr(clew.nn.functional, "soft_margin_loss", soft_margin_loss)
     report = check(source)
@@ -250,7 +250,7 @@ def test_a_wrong_step(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clew.optim.Adam, "step", wrong)
     report = check(source)
     assert report.code == 1
-    assert re.search(r"^Adam, parameter 0, at main\.py:5 in <module>$", report.text, re.M)
+    assert re.search(r"^Adam, a parameter, at main\.py:5 in <module>$", report.text, re.M)
 
 
 # What is not checked is counted -------------------------------------------------------------------------------------

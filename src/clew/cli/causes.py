@@ -40,8 +40,10 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _is_of_clew(error: BaseException) -> bool:
-    """Whether it is `from torch.x import y` where clew's module has no such name."""
-    return isinstance(error, ImportError) and (error.name or "").partition(".")[0] in ("clew", "torch")
+    """Whether it is `from torch.x import y`, or `torch.x.y`, where clew's module has no such name."""
+    if isinstance(error, ImportError):
+        return (error.name or "").partition(".")[0] in ("clew", "torch")
+    return isinstance(error, AttributeError) and str(error).startswith(("module 'clew", "module 'torch"))
 
 
 def _torch_is_clew() -> bool:

@@ -22,7 +22,7 @@ _BYTES = 4 << 20  # of a half at first; a call that needs more has it made large
 _MOST_CALLS = 256
 _ALIGNED = 64
 
-TENSOR, DTYPE, SLICE, ELLIPSIS, DEVICE = "t", "d", "s", "e", "v"
+TENSOR, DTYPE, DEVICE, SLICE, ELLIPSIS = "t", "d", "v", "s", "e"
 """What the tuples begin with that stand for objects. Sequences are sent as lists."""
 
 
@@ -110,15 +110,15 @@ class Channel:
             return [self.encode(item) for item in value]
         if isinstance(value, dict):
             return {key: self.encode(item) for key, item in value.items()}
-        if isinstance(value, _core.dtype):
-            return (DTYPE, str(value).rpartition(".")[2])
         if isinstance(value, slice):
             return (SLICE, value.start, value.stop, value.step)
         if value is Ellipsis:
             return (ELLIPSIS,)
-        if type(value).__name__ in ("device", "memory_format", "layout"):
-            return (DEVICE, str(value))
-        raise NotSent(f"an argument of type {type(value).__name__}")
+        if value in (bool, int, float, complex):
+            return (DTYPE, {bool: "bool", int: "int64", float: "float64", complex: "complex128"}[value])
+        if (kind := type(value).__name__) in ("dtype", "device", "memory_format", "layout"):
+            return (DEVICE if kind == "device" else DTYPE, str(value).rpartition(".")[2])
+        raise NotSent(f"an argument of type {kind}")
 
     def send(self, record: Any) -> None:
         """Put one record into the queue."""

@@ -11,16 +11,16 @@ from typing import Any, NamedTuple
 
 import torch
 
-TOLERANCES = {
+TOLERANCES = {  # of the value, and absolute
     torch.float16: (1e-3, 1e-5),
     torch.bfloat16: (1.6e-2, 1e-5),
-    torch.float32: (1.3e-6, 1e-5),
-    torch.float64: (1e-7, 1e-7),
-    torch.complex64: (1.3e-6, 1e-5),
-    torch.complex128: (1e-7, 1e-7),
+    **dict.fromkeys((torch.float32, torch.complex64), (1.3e-6, 1e-5)),
+    **dict.fromkeys((torch.float64, torch.complex128), (1e-7, 1e-7)),
 }
 _ROUNDINGS = 32  # of the largest element, in a result that is a sum over others
 _AS_BAD_AS_PYTORCH = 8  # so many times PyTorch's own largest error
+_CHOOSES = {"sort", "topk", "kthvalue", "median", "nanmedian", "mode", "max", "min", "cummax", "cummin"}
+_CHOOSES |= {"argmax", "argmin"}
 
 
 class Difference(NamedTuple):
@@ -29,16 +29,6 @@ class Difference(NamedTuple):
     what: str
     """One line: by how much, at which element."""
     tolerance: str
-    size: float
-    """The largest difference beside the tolerance."""
-
-
-class _Limits(NamedTuple):
-    rtol: float
-    atol: float
-
-    def __str__(self) -> str:
-        return f"{self.rtol:.2g} of the value + {self.atol:.2g}"
 
 
 def difference(
@@ -52,77 +42,86 @@ def difference(
         elementwise: each element depends on one of each input, so that large ones are no excuse for small ones.
     """
     if ours.shape != theirs.shape:
-        return Difference(f"shape {tuple(ours.shape)}, PyTorch {tuple(theirs.shape)}", "the same shape", float("inf"))
+        return Difference(f"shape {tuple(ours.shape)}, PyTorch {tuple(theirs.shape)}", "the same shape")
     if ours.dtype != theirs.dtype:
-        return Difference(f"dtype {_name(ours.dtype)}, PyTorch {_name(theirs.dtype)}", "the same dtype", float("inf"))
+        return Difference(f"dtype {ours.dtype}, PyTorch {theirs.dtype}".replace("torch.", ""), "the same dtype")
     ours, theirs = ours.detach(), theirs.detach()
     if torch.equal(ours, theirs):
         return None
-    limits = _Limits(*TOLERANCES.get(theirs.dtype, (0.0, 0.0)))
-    if theirs.is_floating_point() and theirs.numel():  # a quick look: NaN is seen below
-        beyond = (ours - theirs).abs_().sub_(theirs.abs(), alpha=limits.rtol).max()
-        if float(beyond) <= limits.atol:
-            return None
-    wrong, beyond = _beyond(ours, theirs, limits)
-    if not bool(wrong.any()):
+    rtol, atol = TOLERANCES.get(theirs.dtype, (0.0, 0.0))
+    is_plain = theirs.is_floating_point() and theirs.numel() > 0
+    if is_plain and float((ours - theirs).abs_().sub_(theirs.abs(), alpha=rtol).max()) <= atol:
+        return None  # the quick way; NaN is looked at below
+    beyond = _beyond(ours, theirs, rtol, atol)
+    if not bool((beyond > 1).any()):
         return None
-    if theirs.dtype in TOLERANCES:
-        reference = wider()
-        if reference is not None and reference.shape == theirs.shape:
-            limits = _widened(theirs, reference, limits, elementwise)
-            wrong, beyond = _beyond(ours, reference, limits)
-            if not bool(wrong.any()):
-                return None
-    return _described(ours, theirs, wrong, beyond, limits)
+    reference = wider() if theirs.dtype in TOLERANCES else None
+    if reference is not None and reference.shape == theirs.shape:
+        reference = reference.detach()
+        atol += _AS_BAD_AS_PYTORCH * _largest(_wide(theirs) - _wide(reference))
+        if not elementwise:
+            atol += _ROUNDINGS * torch.finfo(theirs.dtype).eps * _largest(_wide(reference))
+        beyond = _beyond(ours, reference, rtol, atol)
+        if not bool((beyond > 1).any()):
+            return None
+    worst = int(beyond.argmax())
+    index = [int(i) for i in torch.unravel_index(torch.tensor(worst), theirs.shape)] if theirs.ndim else []
+    a, b = ours.flatten()[worst].item(), theirs.flatten()[worst].item()
+    gap = f", a difference of {abs(a - b):.3g}" if isinstance(a, float | complex) else ""
+    many = f", {int((beyond > 1).sum()):,} of {theirs.numel():,} elements" if index else ""
+    what = f"{_number(a)}, PyTorch {_number(b)}{f' at {index}' if index else ''}{gap}{many}"
+    return Difference(what, f"{rtol:.2g} of the value + {atol:.2g}" if theirs.dtype in TOLERANCES else "the same value")
 
 
 def _wide(tensor: torch.Tensor) -> torch.Tensor:
-    if tensor.is_complex():
-        return tensor.to(torch.complex128)
-    return tensor.to(torch.float64)
+    return tensor.to(torch.complex128 if tensor.is_complex() else torch.float64)
 
 
-def _beyond(ours: torch.Tensor, theirs: torch.Tensor, limits: _Limits) -> tuple[torch.Tensor, torch.Tensor]:
-    """Which elements differ by more than the limits, and by how many times as much."""
+def _largest(tensor: torch.Tensor) -> float:
+    sizes = tensor.abs()
+    sizes = sizes[torch.isfinite(sizes)]
+    return float(sizes.max()) if sizes.numel() else 0.0
+
+
+def _beyond(ours: torch.Tensor, theirs: torch.Tensor, rtol: float, atol: float) -> torch.Tensor:
+    """By how many times the tolerance they differ; infinite where one of them is NaN or infinite."""
     a, b = _wide(ours), _wide(theirs)
-    gap = (a - b).abs()
+    times = (a - b).abs() / (atol + rtol * b.abs())
     same = (a == b) | (torch.isnan(a) & torch.isnan(b))
-    times = gap / (limits.atol + limits.rtol * b.abs())
-    wrong = ~same & ~(times <= 1)
-    return wrong, torch.where(torch.isfinite(times), times, torch.inf)
-
-
-def _widened(theirs: torch.Tensor, reference: torch.Tensor, limits: _Limits, elementwise: bool) -> _Limits:
-    """With PyTorch's own error, and the roundings of a long sum."""
-    error = (_wide(theirs) - _wide(reference)).abs()
-    error = error[torch.isfinite(error)]
-    atol = limits.atol + (_AS_BAD_AS_PYTORCH * float(error.max()) if error.numel() else 0.0)
-    if not elementwise:
-        size = _wide(reference).abs()
-        size = size[torch.isfinite(size)]
-        if size.numel():
-            atol += _ROUNDINGS * torch.finfo(theirs.dtype).eps * float(size.max())
-    return _Limits(limits.rtol, atol)
-
-
-def _described(
-    ours: torch.Tensor, theirs: torch.Tensor, wrong: torch.Tensor, beyond: torch.Tensor, limits: _Limits
-) -> Difference:
-    count = int(wrong.sum())
-    flat = int(torch.where(wrong, beyond, -1.0).argmax())
-    index = tuple(int(i) for i in torch.unravel_index(torch.tensor(flat), theirs.shape)) if theirs.ndim else ()
-    a, b = ours[index].item(), theirs[index].item()
-    where = f" at {list(index)}" if index else ""
-    many = f", {count:,} of {theirs.numel():,} elements" if theirs.numel() > 1 else ""
-    gap = f", a difference of {abs(a - b):.3g}" if isinstance(a, float | complex) else ""
-    size = float(beyond.flatten()[flat])
-    tolerance = str(limits) if theirs.dtype in TOLERANCES else "the same value"
-    return Difference(f"{_number(a)}, PyTorch {_number(b)}{where}{gap}{many}", tolerance, size)
+    return torch.where(same, 0.0, torch.where(torch.isfinite(times), times, torch.inf))
 
 
 def _number(value: Any) -> str:
     return f"{value:.7g}" if isinstance(value, float) else str(value)
 
 
-def _name(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")
+def is_another_choice(name: str, values: Any, ours: torch.Tensor, theirs: torch.Tensor, outs: Any) -> bool:
+    """Whether it is another choice among equal values, or another basis of the same factorization.
+
+    Args:
+        name: of the operation.
+        values: its arguments, the tensor first.
+        ours, theirs: the result that differs.
+        outs: all results of clew.
+    """
+    x = values[0]
+    if not isinstance(x, torch.Tensor) or ours.shape != theirs.shape or ours.dtype != theirs.dtype:
+        return False
+    if theirs.dtype == torch.int64 and name in _CHOOSES:
+        dims = [value for value in values[1:] if type(value) is int][name in ("topk", "kthvalue") :]
+        if not dims or x.ndim == 0:
+            return bool(torch.equal(x.flatten()[ours.flatten()], x.flatten()[theirs.flatten()]))
+        if ours.ndim < x.ndim:
+            ours, theirs = ours.unsqueeze(dims[0]), theirs.unsqueeze(dims[0])
+        return bool(torch.equal(x.gather(dims[0], ours), x.gather(dims[0], theirs)))
+    if name == "linalg_qr":
+        again = outs[0] @ outs[1]
+    elif name == "_linalg_svd":
+        again = outs[0][..., : outs[1].shape[-1]] * outs[1].unsqueeze(-2) @ outs[2][..., : outs[1].shape[-1], :]
+    elif name == "_linalg_eigh":
+        again = outs[1] * outs[0].unsqueeze(-2) @ outs[1].mT
+    else:
+        return False
+    x = x.detach()
+    tolerance = 64 * torch.finfo(x.dtype).eps * float(x.abs().max()) * max(x.shape[-2:])
+    return again.shape == x.shape and bool(((again - x).abs() <= tolerance).all())

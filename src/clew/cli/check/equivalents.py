@@ -17,29 +17,16 @@ class NoEquivalent(Exception):
     """PyTorch has no such operation. The text says why it is not checked."""
 
 
-class Argument:
-    """An argument of a schema."""
-
-    def __init__(self, text: str, keyword_only: bool) -> None:
-        self.type, _, rest = text.partition(" ")
-        self.name, _, default = rest.partition("=")
-        self.may_be_left_out = default == "None"
-        self.keyword_only = keyword_only
-        self.is_list = self.type.startswith("Tensor[]")
-        self.is_tensor = self.is_list or re.match(r"(Tensor|Operand)\b", self.type) is not None
+NOT_UNIQUE = {"qr", "svd", "eig", "eigh"}
+"""Functions whose results may be others that are as good."""
 
 
-@functools.cache
-def parse(schema: str) -> tuple[str, tuple[Argument, ...]]:
-    """The name, without its overload's, and the arguments."""
+def _parsed(schema: str) -> tuple[str, list[tuple[str, bool]]]:
+    """The name, without its overload's; of each argument the name, and whether None is what it is by default."""
     name, _, inside = schema.partition("(")
-    arguments, keyword_only = [], False
-    for text in filter(None, re.split(r",\s*(?![^\[]*\])", inside.rstrip(")"))):
-        if text.strip() == "*":
-            keyword_only = True
-        else:
-            arguments.append(Argument(text.strip(), keyword_only))
-    return name.partition(".")[0], tuple(arguments)
+    texts = re.split(r",\s*(?![^\[]*\])", inside.rstrip(")"))
+    parts = [text.strip().partition(" ")[2].partition("=") for text in texts if text.strip() not in ("", "*")]
+    return name.partition(".")[0], [(argument, default == "None") for argument, _, default in parts]
 
 
 @functools.cache
@@ -49,7 +36,7 @@ def equivalent(schema: str, in_place: bool) -> tuple[Callable[[Sequence[Any]], A
     Raises:
         NoEquivalent: there is none.
     """
-    name, arguments = parse(schema)
+    name, arguments = _parsed(schema)
     if name.startswith("_") and name.endswith(("_backward", "_gradient")) and name not in _NOT_CHECKED:
         raise NoEquivalent(_BACKWARD)
     if name in _NOT_CHECKED:
@@ -81,17 +68,16 @@ class _Given(NamedTuple):
     """None is left out."""
 
 
-def _plan(ours: Sequence[Argument], theirs: Sequence[Any]) -> list[_Given] | None:
+def _plan(ours: Sequence[tuple[str, bool]], theirs: Sequence[Any]) -> list[_Given] | None:
     names = [one.name for one in theirs]
     plan: list[_Given] = []
-    for place, argument in enumerate(ours):
-        name = argument.name
+    for place, (name, may_be_left_out) in enumerate(ours):
         if name not in names and place == 0 and names and names[0] in ("self", "input"):
             name = names[0]
         if name in names:
             other = theirs[names.index(name)]
             by_place = not other.kwarg_only and names.index(name) == place
-            plan.append(_Given(name, by_place, other.has_default_value() or argument.may_be_left_out))
+            plan.append(_Given(name, by_place, other.has_default_value() or may_be_left_out))
         elif name == "divisor_override":
             plan.append(_Given("", False, True))
         else:

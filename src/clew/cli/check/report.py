@@ -25,7 +25,7 @@ def report(found: dict[str, Any], observer: Observer, version: str, options: arg
     account = observer.account
     lines = [f"── clew run --check {options.script} beside PyTorch {version} ".ljust(100, "─")]
     differences = found["differences"]
-    for site, name, part, count, (what, tolerance, _) in differences[:_MOST]:
+    for site, name, part, count, (what, tolerance) in differences[:_MOST]:
         lines += _difference(observer.sites[site], name, part, count, what, tolerance, options.script)
     if len(differences) > _MOST:
         lines.append(f"… {len(differences) - _MOST:,} more lines with differences")
