@@ -211,7 +211,7 @@ def package_stub() -> str:
     lines += ["from ._core import from_numpy as from_numpy"]
     lines += ["", "__version__: builtins.str", "newaxis: None"]
     lines += [f"{name}: builtins.float" for name in ("e", "inf", "nan", "pi")]
-    lines += [f"{name}: dtype" for name in _core.dtypes]
+    lines += [f"{name}: dtype" for name in (*_core.dtypes, *_core.dtype_names)]
     lines += [f"class {name}(Tensor): ..." for name in CONSTRUCTORS]
     lines += [f"class {name}(TypedStorage): ..." for name in TYPED_STORAGES]
     return "\n".join(lines) + "\n"

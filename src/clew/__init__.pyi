@@ -719,6 +719,42 @@ float: dtype
 double: dtype
 cfloat: dtype
 cdouble: dtype
+uint16: dtype
+uint32: dtype
+uint64: dtype
+complex32: dtype
+float8_e4m3fn: dtype
+float8_e4m3fnuz: dtype
+float8_e5m2: dtype
+float8_e5m2fnuz: dtype
+float8_e8m0fnu: dtype
+float4_e2m1fn_x2: dtype
+qint8: dtype
+quint8: dtype
+qint32: dtype
+quint4x2: dtype
+quint2x4: dtype
+bits1x8: dtype
+bits2x4: dtype
+bits4x2: dtype
+bits8: dtype
+bits16: dtype
+int1: dtype
+uint1: dtype
+int2: dtype
+uint2: dtype
+int3: dtype
+uint3: dtype
+int4: dtype
+uint4: dtype
+int5: dtype
+uint5: dtype
+int6: dtype
+uint6: dtype
+int7: dtype
+uint7: dtype
+chalf: dtype
+bit: dtype
 class FloatTensor(Tensor): ...
 class DoubleTensor(Tensor): ...
 class HalfTensor(Tensor): ...

@@ -126,8 +126,8 @@ print(importlib.util.find_spec("torch.package.importer"), importlib.util.find_sp
 
 @pytest.mark.parametrize(
     "statement",
-    ["from torch import sparse_bsr_tensor", "from torch.linalg import ldl_factor", "from torch.testing import make_tensor",
-     "from torch.random import thread_safe_generator"],
+    ["from torch import sparse_bsr_tensor", "from torch.linalg import ldl_factor",
+     "from torch.testing import make_tensor", "from torch.random import thread_safe_generator"],
 )  # fmt: skip
 def test_an_import_of_what_is_missing_says_so(statement: str) -> None:
     program = f"""

@@ -16,7 +16,7 @@ def told(value):
             said += (value.sparse_dim(), value.dense_dim(), value.is_coalesced())
         dense = value.detach().to_dense() if kind != "strided" else value.detach()
         return said, dense.tolist()
-    if isinstance(value, tuple | list) and not type(value).__name__ == "Size":
+    if isinstance(value, tuple | list) and type(value).__name__ != "Size":
         return [told(one) for one in value]
     return tuple(value) if type(value).__name__ == "Size" else value
 

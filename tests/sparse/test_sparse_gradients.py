@@ -119,7 +119,9 @@ def test_a_sparse_leaf_has_a_sparse_gradient(program, merged):
     dense = []
     for m in (clew, pytorch):
         s = sparse_of(m, m.tensor(VALUES), merged).requires_grad_()
-        assert s.is_leaf and s.requires_grad and s.grad is None
+        assert s.is_leaf
+        assert s.requires_grad
+        assert s.grad is None
         d = m.tensor(OTHER)
         result = eval(program, {"torch": m, "s": s, "d": d})
         result.sum().backward()
@@ -128,7 +130,8 @@ def test_a_sparse_leaf_has_a_sparse_gradient(program, merged):
             pattern = m.ones(3, 3).sparse_mask(s.detach().coalesce()).to_dense()
             dense.append((grad.to_dense() * pattern).tolist())
         if m is clew:
-            assert s.grad.layout is clew.sparse_coo and s.grad is s.grad
+            assert s.grad.layout is clew.sparse_coo
+            assert s.grad is s.grad
             before = s.grad.to_dense()
             eval(program, {"torch": m, "s": s, "d": d}).sum().backward()
             assert clew.allclose(s.grad.to_dense(), before * 2)
@@ -162,7 +165,8 @@ def test_an_embedding_has_a_sparse_gradient(indices, padding):
     ours, theirs = (
         looked_up(m, m.tensor(indices, dtype=m.int64).tolist() or [0], padding=padding) for m in (clew, pytorch)
     )
-    assert ours.grad.layout is clew.sparse_coo and ours.grad.sparse_dim() == 1
+    assert ours.grad.layout is clew.sparse_coo
+    assert ours.grad.sparse_dim() == 1
     assert told(ours.grad) == told(theirs.grad)
     assert ours.grad._indices().tolist() == theirs.grad._indices().tolist()
     assert close(
@@ -180,7 +184,8 @@ def test_gradients_add_up():
         use(1, 2).backward()
         first = weight.grad
         use(2).backward()
-        assert weight.grad is first and first._nnz() == 3
+        assert weight.grad is first
+        assert first._nnz() == 3
         (use(0) + use(0, 1) * 2).backward()  # twice in one graph
         assert weight.grad.layout is m.sparse_coo
         assert weight.grad.to_dense()[:, 0].tolist() == [3.0, 3.0, 2.0, 0.0, 0.0]
@@ -196,7 +201,8 @@ def test_ways_to_ask_for_it():
         weight = m.arange(10.0).reshape(5, 2).requires_grad_()
         use = lambda: m.nn.functional.embedding(m.tensor([1, 3]), weight, sparse=True).sum()  # noqa: B023, E731
         (found,) = m.autograd.grad(use(), weight)
-        assert found.layout is m.sparse_coo and weight.grad is None
+        assert found.layout is m.sparse_coo
+        assert weight.grad is None
         seen = []
         handle = weight.register_hook(lambda grad: seen.append(grad.layout))  # noqa: B023
         after = weight.register_post_accumulate_grad_hook(lambda leaf: seen.append(leaf.grad._nnz()))  # noqa: B023
@@ -234,7 +240,8 @@ def test_memory_is_that_of_the_batch():
     clew.nn.functional.embedding(index, weight, sparse=True).sum().backward()
     optimizer.step()
     assert clew.memory.stats().peak - before.live < rows * width * 4 / 100
-    assert weight.detach()[:100].sum() == -0.5 * 100 * width and weight.detach()[100:].sum() == 0
+    assert weight.detach()[:100].sum() == -0.5 * 100 * width
+    assert weight.detach()[100:].sum() == 0
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -345,7 +352,8 @@ def test_transforms_go_through_values():
         return clew.sparse.mm(clew.sparse_coo_tensor(index, v, (3, 3)), d)
 
     given, tangent = clew.func.jvp(product, (values,), (values * 2,))
-    assert clew.equal(tangent, product(values * 2)) and clew.equal(given, product(values))
+    assert clew.equal(tangent, product(values * 2))
+    assert clew.equal(given, product(values))
     given, tangent = clew.func.jvp(lambda d: product(values, d), (dense,), (dense * 2,))
     assert clew.equal(tangent, given * 2)
     sum_of = lambda v: (product(v) ** 2).sum()  # noqa: E731

@@ -13,6 +13,7 @@ import sys
 import types
 import warnings
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any
 
 import clew
@@ -35,7 +36,7 @@ _proxyable_classes: dict[type, None] = {}
 _is_fx_tracing_flag = False
 # Not what another tracer, in which this one runs, has put there. Tracers of libraries use these names.
 _orig_module_call, _read_attribute, _ask_module = Module.__call__, object.__getattribute__, Attributes.__getattr__
-ScriptObject, FunctionType = clew.ScriptObject, types.FunctionType
+ScriptObject, FunctionType = import_module("clew").ScriptObject, types.FunctionType
 
 
 def _orig_module_getattr(module: Any, name: str) -> Any:
@@ -548,7 +549,7 @@ def _patch_wrapped_functions(patcher: _Patcher) -> None:
         patcher.patch(scope, name, _recorded(scope[name] if name in scope else getattr(builtins, name)))
 
 
-def _autowrap_check(patcher: _Patcher, frame_dict: dict[str, Any], function_ids: set[int]) -> None:
+def _autowrap_check(patcher: _Patcher, frame_dict: Any, function_ids: set[int]) -> None:
     """Record calls of these functions where globals have them."""
     if id(frame_dict) not in patcher._seen:
         patcher._seen.add(id(frame_dict))
