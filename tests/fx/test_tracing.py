@@ -116,7 +116,7 @@ def test_a_tracer_may_patch_by_itself_what_is_called():
                     self.create_node("output", "output", (self.create_arg(function(*args)),), {})
                 return self.graph
 
-        model = made("Weights")[m is torch]
+        model = made("SharedTwice")[m is torch]
         return neutral(m.fx.GraphModule(model, Own().trace(model)).code)
 
     assert program(clew) == program(torch)
