@@ -300,7 +300,9 @@ class Proxy:
         if _is_of_tensor(orig_method):
             return tracer.create_proxy("call_method", orig_method.__name__, args, kwargs)
         place, _, name = (public_name(orig_method) or orig_method.__name__).rpartition(".")
-        if place == "torch.nn.functional" and name not in _PASSED_ON:
+        if orig_method is clew.einsum and len(args) == 2 and isinstance(args[1], (tuple, list)):
+            args = (args[0], *args[1])
+        elif place == "torch.nn.functional" and name not in _PASSED_ON:
             args, kwargs = normalize_function(orig_method, args, kwargs) or (args, kwargs)
         return tracer.create_proxy("call_function", orig_method, args, kwargs)
 
