@@ -13,7 +13,6 @@ import sys
 import types
 import warnings
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from typing import Any
 
 import clew
@@ -36,7 +35,11 @@ _proxyable_classes: dict[type, None] = {}
 _is_fx_tracing_flag = False
 # Not what another tracer, in which this one runs, has put there. Tracers of libraries use these names.
 _orig_module_call, _read_attribute, _ask_module = Module.__call__, object.__getattribute__, Attributes.__getattr__
-ScriptObject, FunctionType = import_module("clew").ScriptObject, types.FunctionType
+FunctionType = types.FunctionType
+
+
+class ScriptObject:
+    """Nothing is one of these."""
 
 
 def _orig_module_getattr(module: Any, name: str) -> Any:
@@ -399,7 +402,7 @@ class Tracer(TracerBase):
             patcher.patch_method(Module, "__call__", calling)
             patcher.patch_method(Module, "__getattr__", reading)
             _patch_wrapped_functions(patcher)
-            for scope in (found_in, *map(vars, self._autowrap_search)):
+            for scope in (found_in, *(module.__dict__ for module in self._autowrap_search)):
                 _autowrap_check(patcher, scope, self._autowrap_function_ids)
             yield
 
