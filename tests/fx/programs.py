@@ -188,6 +188,10 @@ def tensor_first(x):
     return constant + x, constant * x, constant - x, constant @ x.T, torch.add(constant, x)
 
 
+def einsums(x):
+    return torch.einsum("ij,kj->ik", [x, x]), torch.einsum("ij->j", x), torch.tensordot(x, x, dims=1).sum()
+
+
 def keywords(x):
     return torch.sum(input=x, dim=1), F.softmax(x, dim=-1), x.sum(dim=0, keepdim=True), torch.add(x, x, alpha=2)
 
@@ -272,6 +276,6 @@ def lambda_in_default(x, f=None):
 PROGRAMS = [
     Layers, Weights, Nested, Convolutions, Attention, SharedTwice, Containers, Defaults, Variadic, Annotated,
     Activations, Recurrent, Embeds, operators, integers, indexing, attributes, unpacking, functions, creation,
-    math_functions, keywords, normalized, pooled, losses, dropped, in_place, operator_functions,
+    math_functions, einsums, keywords, normalized, pooled, losses, dropped, in_place, operator_functions,
     comparisons, dead, names, nothing, constant_result, chained, wrapped, lambda_in_default,
 ]  # fmt: skip

@@ -314,7 +314,7 @@ def test_proxies_add_to_a_graph():
         graph = fx.Graph()
         x, y = (fx.Proxy(graph.placeholder(name)) for name in "xy")
         a, b = (x @ y).split(2)
-        z = a.T + b.shape[0] - (3 - x) ** 2
+        z = m.nn.functional.relu(a.T) + b.shape[0] - (3 - x) ** 2
         z = z[1:, None] // y.sum(dim=0) % abs(x) * ~y | 4
         graph.output(z.node)
         return [graph.python_code("self").src, repr(z), repr(x.shape.node)]

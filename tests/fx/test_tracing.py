@@ -10,7 +10,7 @@ import torch
 
 import clew
 
-from .both import OURS, made, neutral, rows, to_clew
+from .both import OURS, THEIRS, made, neutral, rows, to_clew
 
 NAMES = [one.__name__ for one in OURS.PROGRAMS]
 
@@ -120,3 +120,12 @@ def test_a_tracer_may_patch_by_itself_what_is_called():
         return neutral(m.fx.GraphModule(model, Own().trace(model)).code)
 
     assert program(clew) == program(torch)
+
+
+def test_a_tensor_on_the_left_is_recorded():
+    """As a function, where PyTorch records a method: here, they are the same."""
+    ours, theirs = (one.tensor_first for one in (OURS, THEIRS))
+    here, there = clew.fx.symbolic_trace(ours), torch.fx.symbolic_trace(theirs)
+    assert [node.name for node in here.graph.nodes] == [node.name for node in there.graph.nodes]
+    x = torch.randn(4, 4)
+    same(here(to_clew(x)), theirs(x))

@@ -27,13 +27,12 @@ def public_name(value: Any) -> str | None:
         return None
     for place in _PLACES:
         owner: Any = clew.Tensor if place == "Tensor" else _module(place)
-        found = getattr(owner, name, None)
-        if found is value or getattr(found, "__wrapped__", found) is value:  # stopgap: wrapped
+        if getattr(owner, name, None) is value:
             return ".".join(filter(None, ("torch", place, name)))
     if isinstance(value, Operation):  # some have other names in the registry
         for place in filter(_module, _PLACES[:-1]):
             for other, found in vars(_module(place)).items():
-                if found is value or getattr(found, "__wrapped__", found) is value:
+                if found is value:
                     return ".".join(filter(None, ("torch", place, other)))
     if module.startswith("clew.") and _resolved(module, getattr(value, "__qualname__", name)) is value:
         return f"torch.{module.removeprefix('clew.')}.{value.__qualname__}"

@@ -395,10 +395,6 @@ class Tracer(TracerBase):
                 _autowrap_check(patcher, scope, self._autowrap_function_ids)
                 return self.call_module(module, functools.partial(_orig_module_call, module), args, kwargs)
 
-            if not hasattr(_core, "has_torch_function"):
-                from ._stopgap import ask_proxies
-
-                ask_proxies(patcher)
             patcher.patch_method(Module, "__call__", calling)
             patcher.patch_method(Module, "__getattr__", reading)
             _patch_wrapped_functions(patcher)
