@@ -158,12 +158,22 @@ template <int kCount>
 
 }  // namespace
 
+namespace {
+
+// Apart, so that what is hot stays small.
+[[gnu::cold]] [[gnu::noinline]] PyObject* ask_about_operation(OpGroup& group, bool in_place,
+                                                              const Arguments& arguments) {
+    return ask(group.asked_for(in_place), arguments);
+}
+
+}  // namespace
+
 [[gnu::hot]] PyObject* operation_call(PyObject* callable, PyObject* const* args, std::size_t flags, PyObject* names) {
     OperationObject* self = self_of(callable);
     return guarded([&] {
         const Py_ssize_t count = PyVectorcall_NARGS(flags);
         if (mode(kFunctionMode) && !self->group->is_hidden()) [[unlikely]]
-            return ask(self->group->asked_for(self->in_place), {args, count, names});
+            return ask_about_operation(*self->group, self->in_place, {args, count, names});
         const TensorObject* const donated = donated_argument(callable, args, count);
         return call_group(*self->group, self->in_place, args, count, names, donated);
     });
@@ -177,7 +187,8 @@ template <int kCount>
         if (PyObject* result = call_with_numbers(group, in_place, args, count, donated)) return result;
     }
     const Arguments arguments{args, count, names};
-    if (!mode(kFunctionMode) && is_asked_about(arguments)) return ask(group.asked_for(in_place), arguments);
+    if (!mode(kFunctionMode) && is_asked_about(arguments)) [[unlikely]]
+        return ask_about_operation(group, in_place, arguments);
     return call_parsed(group, in_place, arguments, donated);
 }
 

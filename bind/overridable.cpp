@@ -25,19 +25,24 @@ struct Overridable {
 };
 Overridable* overridable(PyObject* object) { return reinterpret_cast<Overridable*>(object); }
 
+// Apart, so that what is hot stays small.
+[[gnu::cold]] [[gnu::noinline]] PyObject* ask_instead(PyObject* callable, const Arguments& arguments) {
+    return guarded([&] {
+        PyObject* const asked = overridable(callable)->asked;
+        return ask(asked ? asked : callable, arguments);
+    });
+}
+
 [[gnu::hot]] PyObject* call_overridable(PyObject* callable, PyObject* const* args, std::size_t flags, PyObject* names) {
     const Arguments arguments{args, PyVectorcall_NARGS(flags), names};
     if (is_asked_about(arguments)) [[unlikely]]
-        return guarded([&] {
-            PyObject* const asked = overridable(callable)->asked;
-            return ask(asked ? asked : callable, arguments);
-        });
+        return ask_instead(callable, arguments);
     return overridable(callable)->call(overridable(callable)->function, args, flags, names);
 }
 // Of one that makes a tensor of what is no tensor, however that overrides operations elsewhere.
 [[gnu::hot]] PyObject* call_creation(PyObject* callable, PyObject* const* args, std::size_t flags, PyObject* names) {
     if (mode(kFunctionMode)) [[unlikely]]
-        return guarded([&] { return ask(callable, {args, PyVectorcall_NARGS(flags), names}); });
+        return ask_instead(callable, {args, PyVectorcall_NARGS(flags), names});
     return overridable(callable)->call(overridable(callable)->function, args, flags, names);
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any
 
 import numpy
@@ -309,6 +310,51 @@ def __reversed__(self: Tensor) -> Tensor:
 def __dir__(self: Tensor) -> list[str]:
     """Names of methods, properties and attributes."""
     return sorted({*dir(type(self)), *self.__dict__})
+
+
+@method
+@domain("unsampled, 'elements that it adds have any value'")
+def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
+    """Give the tensor another size, over its memory as it lies. Elements that it had no memory for have any value.
+
+    Where its memory does not suffice it gets new memory, which views of it don't share.
+
+    Raises:
+        RuntimeError: the tensor requires a gradient.
+
+    Example:
+        >>> torch.tensor([1.0, 2.0, 3.0, 4.0]).resize_(2, 1)
+        tensor([[1.],
+                [2.]])
+    """
+    if self.requires_grad:
+        raise RuntimeError("resize_: cannot resize variables that require grad; use x.detach() or reshape")
+    sizes = tuple(size[0]) if len(size) == 1 and isinstance(size[0], tuple | list) else size
+    if tuple(self.shape) == sizes:
+        return self
+    count, offset = math.prod(sizes), self.storage_offset()
+    plain = self.detach()
+    held = self.untyped_storage().nbytes() // self.element_size() - offset
+    if count > held:
+        longer = plain.new_empty(count)
+        longer[:held] = plain.as_strided((held,), (1,), offset)
+        self.data = longer.view(sizes)
+    else:
+        self.data = plain.as_strided((count,), (1,), offset).view(sizes)
+    return self
+
+
+@method
+@domain("unsampled, 'elements that it adds have any value'")
+def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+    """Give the tensor the size of another: see `resize_`.
+
+    Example:
+        >>> torch.tensor([1.0, 2.0, 3.0]).resize_as_(torch.zeros(2))
+        tensor([1., 2.])
+    """
+    resized: Tensor = resize_(self, *the_template.shape)
+    return resized
 
 
 @method

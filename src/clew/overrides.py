@@ -203,13 +203,14 @@ class DisableTorchFunction(DisableTorchFunctionSubclass):
 
 @contextmanager
 def enable_reentrant_dispatch() -> Iterator[None]:
-    """A context for operations inside `__torch_dispatch__`, which no class of clew's has: nothing changes in it.
+    """A context for operations inside `__torch_dispatch__`. clew calls none, so this is always outside of one.
 
-    Example:
-        >>> with torch.overrides.enable_reentrant_dispatch():
-        ...     torch.ones(1)
-        tensor([1.])
+    Raises:
+        RuntimeError: it is entered.
     """
+    raise RuntimeError(
+        "enable_reentrant_dispatch: Accessing torch dispatch state outside of '__torch_dispatch__' is not allowed"
+    )
     yield
 
 

@@ -141,3 +141,17 @@ def test_what_is_not_there_yet_says_so(torch):
     for name in ("share_memory_", "pin_memory", "rename"):
         with pytest.raises(NotImplementedError, match=name):
             getattr(torch.ones(1), name)()
+
+
+def test_resize_in_place(torch):
+    x = torch.arange(6.0).reshape(2, 3)
+    version = x._version
+    assert x.resize_(3, 2) is x
+    assert (x.tolist(), x.stride()) == ([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]], (2, 1))
+    assert x.resize_((4,)).tolist() == [0.0, 1.0, 2.0, 3.0]
+    assert x.resize_(8)[:6].tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+    assert x.resize_as_(torch.zeros(2, 1)).tolist() == [[0.0], [1.0]]
+    assert version <= x._version
+    assert torch.empty(0).resize_(torch.Size([2, 2])).shape == (2, 2)
+    with pytest.raises(RuntimeError, match="requires? grad"):
+        torch.ones(2, requires_grad=True).resize_(1)
