@@ -153,5 +153,5 @@ def test_resize_in_place(torch):
     assert x.resize_as_(torch.zeros(2, 1)).tolist() == [[0.0], [1.0]]
     assert version <= x._version
     assert torch.empty(0).resize_(torch.Size([2, 2])).shape == (2, 2)
-    with pytest.raises(RuntimeError, match="requires? grad"):
+    with pytest.raises(RuntimeError, match=r"requires? grad"):
         torch.ones(2, requires_grad=True).resize_(1)
