@@ -15,49 +15,6 @@ import clew
 from clew import _unsupported as unsupported
 
 ROOT = Path(__file__).parents[1]
-# Of what most libraries use at import, what is still missing. It only shrinks.
-MISSING = {
-    "_C._disabled_torch_function_impl",
-    "autograd.profiler.EventList",
-    "autograd.profiler.emit_nvtx",
-    "autograd.profiler.profile",
-    "autograd.profiler.record_function",
-    "complex32",
-    "distributions.transforms._InverseTransform",
-    "distributions.utils._standard_normal",
-    "distributions.utils._sum_rightmost",
-    "float8_e4m3fn",
-    "float8_e5m2",
-    "fx.Graph",
-    "fx.GraphModule",
-    "fx.Interpreter",
-    "fx.Node",
-    "fx.Tracer",
-    "fx.experimental.proxy_tensor.make_fx",
-    "fx.node.Node",
-    "fx.passes.shape_prop.ShapeProp",
-    "fx.proxy.GraphAppendingTracer",
-    "fx.symbolic_trace",
-    "hub.load_state_dict_from_url",
-    "nn.attention.flex_attention.BlockMask",
-    "ops.aten",
-    "overrides.TorchFunctionMode",
-    "profiler.ProfilerAction",
-    "profiler.ProfilerActivity",
-    "profiler.kineto_available",
-    "profiler.profile",
-    "profiler.tensorboard_trace_handler",
-    "qint32",
-    "qint8",
-    "quasirandom.SobolEngine",
-    "quint4x2",
-    "quint8",
-    "serialization.DEFAULT_PROTOCOL",
-    "sparse_coo",
-    "uint16",
-    "uint32",
-    "uint64",
-}
 
 
 def tool() -> Any:
@@ -94,7 +51,7 @@ def test_what_two_libraries_use_at_import_is_there() -> None:
     names = [name for name in counts if counts[name][tools.IMPORT] > 1]
     assert len(names) > 400
     found = tools.states(names)
-    assert {name.removeprefix("torch.") for name, state in found.items() if state == "missing"} <= MISSING
+    assert not [name for name, state in found.items() if state == "missing"]
 
 
 def test_the_page_of_used_names_is_up_to_date() -> None:
@@ -129,8 +86,7 @@ for place, names in table.items():
 print(json.dumps(failed))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    # What a row takes from elsewhere may itself be missing.
-    assert not [one for one in json.loads(done.stdout) if "torch.hub" not in one]
+    assert not json.loads(done.stdout)
 
 
 def test_a_refused_class_is_a_class() -> None:
