@@ -126,7 +126,8 @@ def test_a_sparse_leaf_has_a_sparse_gradient(program, merged):
         result = eval(program, {"torch": m, "s": s, "d": d})
         result.sum().backward()
         (again,) = m.autograd.grad(eval(program, {"torch": m, "s": s, "d": d}).sum(), s)
-        for grad in (s.grad, again):
+        (listed,) = m.autograd.grad([eval(program, {"torch": m, "s": s, "d": d}).sum()], [s])
+        for grad in (s.grad, again, listed):
             pattern = m.ones(3, 3).sparse_mask(s.detach().coalesce()).to_dense()
             dense.append((grad.to_dense() * pattern).tolist())
         if m is clew:
@@ -416,3 +417,17 @@ def test_graph_tools_show_a_sparse_gradient():
     steps = list(clew.graph.step(table(clew.tensor([1])).sum()))
     assert "(5, 2) norm 1.41" in str(steps[-1])
     assert clew.explain(table.weight)
+
+
+def test_a_backward_begins_with_a_sparse_gradient():
+    x = clew.ones(3, requires_grad=True)
+    (x * 2).backward(clew.sparse_coo_tensor([[1]], [4.0], (3,)))
+    assert x.grad.tolist() == [0.0, 8.0, 0.0]
+    s = sparse_of(clew, clew.tensor(VALUES), True).requires_grad_()
+    for attempt in (
+        lambda: (s * 2).backward(),
+        lambda: clew.autograd.backward([s * 2]),
+        lambda: clew.autograd.grad(s, s),
+    ):
+        with pytest.raises(NotImplementedError, match="sparse"):
+            attempt()

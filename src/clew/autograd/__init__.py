@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from .. import _core
 from .._core import Tensor
-from .._device import strided
 from .._methods import publish
 from .._unsupported import missing_from
 from . import errors, graph
@@ -185,11 +183,6 @@ def grad(
     wanted = _several(inputs)
     if not wanted:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    if "clew.sparse" in sys.modules and any(isinstance(one, Tensor) and one.layout is not strided for one in wanted):
-        from ..sparse._gradients import through_values
-
-        options = retain_graph, create_graph, only_inputs, allow_unused, False, materialize_grads
-        return through_values(grad, outputs, wanted, grad_outputs, *options)
     found: tuple[Tensor | None, ...] = _core.run_backward(
         _several(outputs), _gradients(grad_outputs), retain_graph, create_graph, wanted, False
     )

@@ -11,6 +11,7 @@ from clew import Tensor, _core, dtype
 from .._device import sparse_coo
 from .._domains import domain
 from .._unsupported import missing_from as _missing_from
+from . import _gradients as _gradients
 from . import _operations
 from ._construction import check_sparse_tensor_invariants
 from ._construction import sparse_compressed_tensor as _compressed_tensor

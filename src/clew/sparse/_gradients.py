@@ -7,8 +7,8 @@ from typing import Any
 import clew
 from clew import Tensor
 
-from ._operations import add
-from ._tensor import SparseTensor, adopt, alike, gradient_of, make
+from ._operations import TABLE, add
+from ._tensor import SparseTensor, adopt, alike, gradient_of, make, unsupported
 
 
 def accumulated(before: Any, gradient: Any, in_place: bool) -> Tensor:
@@ -67,11 +67,29 @@ def with_sparse(places: dict[int, Any], saved: tuple[Any, ...]) -> tuple[Any, ..
     return tuple(alike(places[i], one) if i in places else one for i, one in enumerate(saved))
 
 
-def through_values(grad: Any, outputs: Any, inputs: Any, *options: Any) -> tuple[Tensor | None, ...]:
+def _grad(outputs: Any, inputs: Any, grad_outputs: Any = None, *args: Any, **kwargs: Any) -> tuple[Tensor | None, ...]:
     """`autograd.grad` for sparse inputs, whose gradients are those of their values."""
-    values = [one._content if isinstance(one, SparseTensor) else one for one in inputs]
-    found = grad(outputs, values, *options)
+    if any(isinstance(one, SparseTensor) for one in [outputs, *(outputs if isinstance(outputs, list | tuple) else ())]):
+        raise unsupported("autograd.grad", "reduce it by sparse.sum")
+    wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    values = [one._content if isinstance(one, SparseTensor) else one for one in wanted]
+    found = clew.autograd.grad(outputs, values, _dense(grad_outputs), *args, **kwargs)
     return tuple(
         gradient_of(one, gradient) if isinstance(one, SparseTensor) and gradient is not None else gradient
-        for one, gradient in zip(inputs, found, strict=True)
+        for one, gradient in zip(wanted, found, strict=True)
     )
+
+
+def _dense(given: Any) -> Any:
+    if isinstance(given, list | tuple):
+        return [_dense(one) for one in given]
+    return given.to_dense() if isinstance(given, SparseTensor) else given
+
+
+def _backward(tensors: Any, gradient: Any = None, *args: Any, **kwargs: Any) -> None:
+    if not isinstance(tensors, Tensor) or isinstance(tensors, SparseTensor):
+        raise unsupported("backward", "reduce it by sparse.sum")
+    tensors.backward(_dense(gradient), *args, **kwargs)
+
+
+TABLE["grad"], TABLE["backward"] = _grad, _backward

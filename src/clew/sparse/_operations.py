@@ -484,11 +484,11 @@ def _permute(self: SparseTensor, *dims: Any) -> SparseTensor:
     return make(self._index[order[:count]], content, shape, False)
 
 
-for _name, _axes in (("T", None), ("mT", (-2, -1)), ("H", None)):
+for _name, _axes in (("T", None), ("mT", (-2, -1)), ("H", None), ("mH", (-2, -1))):
 
     def _transposed(self: SparseTensor, _axes: Any = _axes, _name: str = _name) -> SparseTensor:
         turned = _permute(self, list(range(self.dim()))[::-1]) if _axes is None else _transpose(self, *_axes)
-        return alike(turned, turned._content.conj()) if _name == "H" else turned
+        return alike(turned, turned._content.conj()) if _name.endswith("H") else turned
 
     setattr(SparseTensor, _name, property(_transposed))
 

@@ -31,7 +31,7 @@ _PLAIN_NAMES = """
     shape dtype ndim size dim ndimension numel nelement element_size itemsize is_floating_point is_complex
     is_signed is_cuda is_quantized is_mps get_device is_same_size names __len__ __hash__ __dir__ __dict__
     __class__ nbytes is_inference is_conj is_neg is_pinned is_shared output_nr retains_grad
-    _base _is_view _lost _last_write _storage_id _storage_nbytes _held_node _is_wrapped_number
+    _base _cdata is_nested _is_view _lost _last_write _storage_id _storage_nbytes _held_node _is_wrapped_number
 """
 _PLAIN = frozenset(_PLAIN_NAMES.split())
 
@@ -54,7 +54,8 @@ class SparseTensor(Tensor):
 
         name = getattr(func, "__name__", "")
         if name in ("__get__", "__set__"):
-            name = getattr(getattr(func, "__self__", None), "__name__", name)
+            owner = getattr(func, "__self__", None)
+            name = next((each for each, member in vars(Tensor).items() if member is owner), name)
         if name in _PLAIN:
             with DisableTorchFunctionSubclass():
                 return func(*args, **(kwargs or {}))
