@@ -37,6 +37,7 @@ _NOT_METHODS = re.compile(
     "apply_|map_|register_.*|storage.*|untyped_storage|type|share_memory_|pin_memory|cuda|cpu|new|new_empty.*|forward|"
     "rename|to_sparse.*|(get|set|is|are)?_.*"
 )
+_FIRST_WHOLE, _EVERY_WHOLE = 20, 10  # calls at a line of what is made of operations: these, then each tenth
 _DRAWS = "draws random numbers, which are taken from clew"
 _THREAD = "in another thread"
 _PART = "a write into a part of a tensor"
@@ -65,7 +66,7 @@ class Account:
     ledger: int = 0
     """How many of these the core has counted on this thread."""
     passed_over: int = 0
-    """Calls between two that `--every` takes."""
+    """Calls between two that are taken, by `--every` or of what is made of operations."""
 
 
 class _NodeHook:
@@ -196,7 +197,7 @@ class Observer:
         self._draws += draws
         reason = _DRAWS if draws else _reason_not_to_send(schema, name)
         site = self._site(sys._getframe(1))
-        if not reason and not self._is_due(site, schema):
+        if not reason and not self._is_due(site, schema, call.is_composite):
             call.run()
             return
         with self._sending("operation", name):
@@ -271,7 +272,7 @@ class Observer:
                 return function(*args, **kwargs)
             self.account.seen["function"] += 1
             site = self._site(sys._getframe(1))
-            if not self._is_due(site, path):
+            if not self._is_due(site, path, True):
                 return function(*args, **kwargs)
             result = None
             with self._sending("function", path):
@@ -318,13 +319,15 @@ class Observer:
 
     # Lines ----------------------------------------------------------------------------------------------------------
 
-    def _is_due(self, site: int, name: str) -> bool:
-        if self._every == 1:
+    def _is_due(self, site: int, name: str, is_whole: bool = False) -> bool:
+        """Whether this call is checked. Of what is made of operations, which all are checked, fewer calls are."""
+        if self._every == 1 and not is_whole:
             return True
         count = self._calls[site, name]
         self._calls[site, name] = count + 1
-        self.account.passed_over += count % self._every != 0
-        return count % self._every == 0
+        every = max(self._every, _EVERY_WHOLE if is_whole and count >= _FIRST_WHOLE else 1)
+        self.account.passed_over += count % every != 0
+        return count % every == 0
 
     def _site(self, frame: FrameType | None) -> int:
         """The number of the line that called."""

@@ -42,7 +42,7 @@ def report(found: dict[str, Any], observer: Observer, version: str, options: arg
             f"{_KINDS[kind][1]}: {account.seen[kind]:,} ran; {agree:,} agree, {differ:,} differ, {rest:,} not checked"
         )
     if account.passed_over:
-        lines.append(f"--every {options.every}: {account.passed_over:,} of all these were passed over")
+        lines.append(f"passed over: {account.passed_over:,} later calls at the same lines")
     lines += _holes(found, account)
     if unchecked:
         lines += ["", "not checked:", *_unchecked(unchecked)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import mmap
 import sys
 import warnings
@@ -75,14 +76,21 @@ class _Call:
     """A call, as PyTorch runs it. With leaves its gradients may be asked for later."""
 
     def __init__(
-        self, function: Callable[[Any], Any], elementwise: bool, values: Any, pristine: Any, leaves: list[Place | None]
+        self,
+        function: Callable[[Any], Any],
+        elementwise: bool,
+        values: Any,
+        pristine: Callable[[], Any] | None,
+        leaves: list[Place | None],
     ) -> None:
-        self.function, self.elementwise, self.pristine, self.places = function, elementwise, pristine, leaves
+        # What was not written has no need of `pristine`, which gives the values again.
+        self.function, self.elementwise, self.places = function, elementwise, leaves
+        self.pristine: Callable[[], Any] = pristine or (lambda: values)
         self.leaves: list[Any] = []
         for place in leaves:
             leaf: Any = None if place is None else _at(values, place)
             self.leaves.append(leaf if leaf is None else leaf.requires_grad_())
-            if place is not None and pristine is not values:  # a leaf must not be written
+            if place is not None and pristine is not None:  # a leaf must not be written
                 argument, item = place
                 (values if item is None else values[argument])[argument if item is None else item] = leaf.clone()
         self.values = values
@@ -93,7 +101,7 @@ class _Call:
     def wider(self) -> _Call | None:
         """The same in a wider dtype; None where that fails."""
         with suppress(Exception):
-            return _Call(self.function, self.elementwise, _widened(self.pristine), None, self.places)
+            return _Call(self.function, self.elementwise, _widened(self.pristine()), lambda: None, self.places)
         return None
 
     def output(self, place: int) -> torch.Tensor | None:
@@ -102,14 +110,20 @@ class _Call:
 
     def gradients(self, incoming: list[torch.Tensor | None]) -> list[torch.Tensor | None]:
         """Of the leaves, from gradients of the outputs."""
-        pairs = [(y, g.to(y.dtype)) for y, g in zip(self.outputs, incoming, strict=False) if g is not None]
-        pairs = [pair for pair in pairs if pair[0].requires_grad]
-        if not pairs:
-            return [None] * len(self.leaves)
-        wanted = [leaf for leaf in self.leaves if leaf is not None]
-        outputs, grads = zip(*pairs, strict=True)
-        found = iter(torch.autograd.grad(outputs, wanted, grads, retain_graph=True, allow_unused=True))
-        return [None if leaf is None else next(found) for leaf in self.leaves]
+        return _gradients([(self, incoming)])[0]
+
+
+def _gradients(calls: list[tuple[_Call, list[torch.Tensor | None]]]) -> list[list[torch.Tensor | None]]:
+    """Those of the leaves of each call, in one run of PyTorch's engine: to start it takes longer than most rules."""
+    outputs, grads, wanted = [], [], []
+    for call, incoming in calls:
+        for y, g in zip(call.outputs, incoming, strict=False):
+            if g is not None and y.requires_grad:
+                outputs.append(y)
+                grads.append(g.to(y.dtype))
+        wanted += [leaf for leaf in call.leaves if leaf is not None]
+    found = iter(torch.autograd.grad(outputs, wanted, grads, retain_graph=True, allow_unused=True) if outputs else ())
+    return [[None if leaf is None else next(found, None) for leaf in call.leaves] for call, _ in calls]
 
 
 class Worker:
@@ -121,10 +135,25 @@ class Worker:
         self.unchecked: Counter[tuple[str, str, str]] = Counter()
         self.differences: dict[tuple[int, str, str], list[Any]] = {}
         self._calls: dict[int, _Call] = {}
+        self._ready: dict[int, list[torch.Tensor | None]] = {}  # gradients, by the call's number
         self._optimizers: dict[str, Any] = {}
 
-    def run(self, record: tuple[Any, ...], memory: Memory) -> None:
-        """One record."""
+    def run_all(self, records: list[Any], memory: Memory) -> None:
+        """A batch of records. Gradients that follow each other are computed together."""
+        for kind, group in itertools.groupby(records, key=lambda record: record[0]):
+            several = list(group)
+            if kind == "gradient":
+                known = {
+                    one[3]: one for one in reversed(several) if one[3] in self._calls
+                }  # a call's first, if it has more
+                with suppress(Exception):  # one by one, then, to count the one that fails
+                    pairs = [(self._calls[one], memory.decode(known[one][4], False)) for one in known]
+                    self._ready = dict(zip(known, _gradients(pairs), strict=True))
+            for record in several:
+                self._run(record, memory)
+            self._ready = {}
+
+    def _run(self, record: tuple[Any, ...], memory: Memory) -> None:
         kind = record[0]
         if kind == "drop":
             for number in record[1]:
@@ -159,7 +188,8 @@ class Worker:
         name = schema.partition("(")[0].partition(".")[0]
         leaves = [place if _requires_grad(_at(args, place)) else None for place in places]
         values = memory.decode(args, bool(leaves or written))
-        pristine = memory.decode(args, True) if written else values
+        copy = memory.decode(args, True) if written and leaves else None
+        pristine = (lambda: copy or memory.decode(args, True)) if written else None
         call = _Call(function, elementwise, values, pristine, leaves)
         results = list(enumerate(outs)) if form != "in_place" else []
         theirs = dict(enumerate(call.outputs))
@@ -183,10 +213,10 @@ class Worker:
         call = self._calls.get(number)
         if call is None:
             raise NoEquivalent("its call was not checked, or the choice among equal values was another")
-        grads = memory.decode(incoming, True)
+        grads = memory.decode(incoming, False)
         if any(grad is not None for grad in grads[len(call.outputs) :]):
             raise NoEquivalent("of a result that PyTorch's operation does not give")
-        theirs = call.gradients(grads)
+        theirs = self._ready.pop(number, None) or call.gradients(grads)
         for place, (spec, leaf) in enumerate(zip(given, call.leaves, strict=True)):
             if spec is None or leaf is None:
                 continue
@@ -208,8 +238,14 @@ class Worker:
         if path.rpartition(".")[2] in NOT_UNIQUE:
             raise NoEquivalent("its vectors are not unique; the operation in it is compared")
         function: Any = functools.reduce(getattr, path.split("."), torch)
-        values, pristine = memory.decode([args, kwargs], True), memory.decode([args, kwargs], True)
-        call = _Call(lambda given: function(*given[0], **given[1]), False, values, pristine, [])
+        given = [args, kwargs]
+        call = _Call(
+            lambda values: function(*values[0], **values[1]),
+            False,
+            memory.decode(given, True),
+            lambda: memory.decode(given, True),
+            [],
+        )
         ours = list(_leaves(memory.decode(result, False)))
         if len(ours) != len(call.outputs):
             raise NoEquivalent(f"PyTorch's function gives {len(call.outputs)} results, not {len(ours)}")
@@ -224,7 +260,7 @@ class Worker:
         """An optimizer's step, from the parameters, gradients, state and options before it."""
         run = functools.partial(self._optimize, name)
         given = memory.decode(groups, True)
-        call = _Call(run, False, given, memory.decode(groups, True), [])
+        call = _Call(run, False, given, lambda: memory.decode(groups, True), [])
         ours = list(_leaves(memory.decode(after, False)))
         for place, (one, other) in enumerate(zip(ours, call.outputs, strict=True)):
             if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
@@ -300,8 +336,7 @@ def main() -> None:
                 continue
             number, size, records = batch
             memories[number].see(size)
-            for record in records:
-                worker.run(record, memories[number])
+            worker.run_all(records, memories[number])
             connection.send(number)
 
 
