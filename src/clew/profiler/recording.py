@@ -48,16 +48,27 @@ def _label(form: str, name: str) -> tuple[str, str] | None:
 
 
 def _product_flops(shapes: list[list[int]], result: list[int]) -> int:
-    left = next((shape for shape in shapes if len(shape) >= 2), [1])
-    return 2 * math.prod(result) * left[-1]
+    """Of matrices, whichever of them is transposed: m k, k n and m n elements take 2 m k n."""
+    left, right = [shape for shape in shapes if len(shape) >= 2][-2:]
+    elements = math.prod(left) * math.prod(right) * math.prod(result)
+    return 2 * math.isqrt(elements // max(math.prod(result[:-2]), 1))
+
+
+def _convolution_flops(shapes: list[list[int]], result: list[int]) -> int:
+    """Also of a transposed one, whose input has the channels that `weight` has first."""
+    data, weight = shapes[:2]
+    into, out = (one[len(one) - len(weight) + 1] for one in (data, result))
+    ends = [math.prod(one) for one, channels in ((result, out), (data, into)) if channels == weight[0]]
+    return 2 * min(ends, default=0) * math.prod(weight[1:])
 
 
 # How many multiplications and additions one call takes, from the shapes of its inputs and its result.
 _FLOPS: dict[str, Callable[[list[list[int]], list[int]], int]] = {
-    **dict.fromkeys(("aten::mm", "aten::bmm"), _product_flops),
-    **dict.fromkeys(("aten::addmm", "aten::baddbmm"), lambda shapes, result: _product_flops(shapes[1:], result)),
+    **dict.fromkeys(("aten::mm", "aten::bmm", "aten::addmm", "aten::baddbmm"), _product_flops),
     **dict.fromkeys(("aten::add", "aten::mul"), lambda shapes, result: math.prod(result)),
-    "aten::convolution": lambda shapes, result: 2 * math.prod(result) * math.prod(shapes[1][1:]),
+    "aten::convolution": _convolution_flops,
+    "aten::convolution_backward": lambda shapes, result: 2 * math.prod(shapes[0]) * math.prod(result[1:]),
+    "aten::_flash_attention": lambda shapes, result: 4 * math.prod(shapes[0]) * shapes[1][-2],
 }
 
 
