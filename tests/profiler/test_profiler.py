@@ -272,6 +272,31 @@ def test_optimizer_steps_are_events():
     optimizer.step()  # nobody looks on
 
 
+def test_a_profile_begins_and_ends_within_a_step():
+    """As Lightning does, whose closure is the training step."""
+    parameter = clew.nn.Parameter(clew.ones(3))
+    optimizer = clew.optim.SGD([parameter], lr=0.1)
+    plan = clew.profiler.schedule(wait=1, warmup=1, active=2)
+    found = []
+    ready = lambda prof: found.append([event.name for event in prof.events()])  # noqa: E731
+    with clew.profiler.profile(schedule=plan, on_trace_ready=ready) as prof:
+
+        def closure():
+            prof.step()
+            optimizer.zero_grad()
+            loss = parameter.sum()
+            loss.backward()
+            return loss
+
+        for _ in range(9):
+            optimizer.step(closure)
+    assert len(found) == 2
+    assert all("aten::sgd_step" in names or "clew::sgd_step" in names for names in found)
+    assert any("Optimizer.step#SGD.step" in names for names in found)
+    assert clew.optim.optimizer.watchers == []
+    assert not clew._core.is_interpreted()
+
+
 def test_errors_and_blocks_that_end_early():
     with clew.autograd.profiler.profile() as prof:
         clew.profiler.record_function("open").__enter__()

@@ -285,6 +285,6 @@ def _watched(step: Callable[..., _R], optimizer: Any, args: Any, kwargs: Any) ->
     try:
         return step(*args, **kwargs)
     finally:
-        watchers[:] = watching
+        watchers[:] = [*watching, *watchers]  # those that came meanwhile stay
         for watcher in watching:
             watcher(optimizer, before)

@@ -107,7 +107,9 @@ class _Steps:
             self._begun = self._owner.begin(f"Optimizer.step#{name}.step")
 
     def __call__(self, optimizer: Any, before: int) -> None:
-        if getattr(_active, "profile", None) is self._owner:
+        if self._owner.function_events is not None:
+            watchers.remove(self)
+        elif getattr(_active, "profile", None) is self._owner and self._begun >= 0:
             self._owner.end(self._begun)
 
 
@@ -171,7 +173,8 @@ class profile:
             return
         self._interpreter.pop()
         self._interpreter = _active.profile = None
-        watchers.remove(self._steps)
+        if self._steps in watchers:  # not within a step, which may call what ends a profile: then after it
+            watchers.remove(self._steps)
         while self._open:  # a block that is still open ends here
             self.end(self._open[-1])
         self.function_events = self._events()
