@@ -86,6 +86,8 @@ def _plan(ours: Sequence[tuple[str, bool]], theirs: Sequence[Any]) -> list[_Give
 
 
 def _call(packet: Callable[..., Any], plan: list[_Given], values: Sequence[Any]) -> Any:
+    if packet in (_aten.index_put, _aten.index_put_) and not isinstance(values[2], torch.Tensor):  # takes no number
+        values = [*values[:2], torch.tensor(values[2], dtype=values[0].dtype), *values[3:]]
     positional: list[Any] = []
     named: dict[str, Any] = {}
     for place, (given, value) in enumerate(zip(plan, values, strict=True)):
