@@ -248,11 +248,12 @@ PyObject* plain_tuple(Sizes sizes) {
 }
 
 PyObject* size_tuple(Sizes sizes) {
-    PyObject* tuple = plain_tuple(sizes);
-    if (size_type == nullptr) return tuple;
-    PyObject* size = PyObject_CallOneArg(size_type, tuple);
-    Py_DECREF(tuple);
-    return checked(size);
+    if (size_type == nullptr) return plain_tuple(sizes);
+    auto* const type = reinterpret_cast<PyTypeObject*>(size_type);
+    PyObject* const size = checked(type->tp_alloc(type, static_cast<Py_ssize_t>(sizes.size())));
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+        PyTuple_SET_ITEM(size, static_cast<Py_ssize_t>(i), PyLong_FromLongLong(sizes[i]));
+    return size;
 }
 
 PyObject* list_of(const Tensor& tensor) { return nested_list(tensor, 0, tensor.data()); }

@@ -54,9 +54,6 @@ PyObject* item(const Tensor& tensor);
 PyObject* plain_tuple(Sizes sizes);
 PyObject* size_tuple(Sizes sizes);  // a clew.Size
 
-// Subclasses: is a call on these objects for __torch_function__?
-bool needs_dispatch(PyObject* object);
-
 void init_tensor_type(PyObject* module);
 void init_node_type(PyObject* module);
 void init_collector();

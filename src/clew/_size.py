@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from operator import index
 from typing import SupportsIndex, overload
 
 from . import _core
+
+
+def _is_integer(size: object) -> bool:
+    """Whether it is a number of Python, of NumPy or in a tensor that has no fraction."""
+    try:
+        index(size)  # type: ignore[arg-type]  # that is the question
+    except TypeError:
+        return False
+    return True
 
 
 class Size(tuple[int, ...]):
@@ -19,6 +29,16 @@ class Size(tuple[int, ...]):
     """
 
     __slots__ = ()
+
+    def __new__(cls, sizes: Iterable[SupportsIndex] = (), /) -> Size:
+        known = tuple(sizes)
+        for place, size in enumerate(known):
+            if type(size) is not int and not _is_integer(size):
+                raise TypeError(
+                    f"torch.Size() takes an iterable of 'int' (item {place} is '{type(size).__name__}'); "
+                    "convert it by int(...) first"
+                )
+        return tuple.__new__(cls, map(index, known))
 
     def numel(self) -> int:
         """How many elements a tensor of this shape has."""

@@ -155,3 +155,12 @@ def test_resize_in_place(torch):
     assert torch.empty(0).resize_(torch.Size([2, 2])).shape == (2, 2)
     with pytest.raises(RuntimeError, match=r"requires? grad"):
         torch.ones(2, requires_grad=True).resize_(1)
+
+
+def test_sizes_are_integers(torch):
+    size = torch.Size([torch.tensor(3), 2, True])
+    assert tuple(size) == (3, 2, 1)
+    assert {type(one) for one in size} == {int}
+    for other in (1.5, "a", torch.tensor(1.5)):
+        with pytest.raises(TypeError, match="iterable of 'int'"):
+            torch.Size([other])
