@@ -1,4 +1,5 @@
 // Calls of operations: arguments from Python, the fast ways and the slow one, results back.
+#include <algorithm>
 #include <cstring>
 
 #include "bind/errors.h"
@@ -192,12 +193,42 @@ namespace {
     return call_parsed(group, in_place, arguments, donated);
 }
 
+namespace {
+
+bool is_factor(const Argument& argument) {
+    return argument.keyword_only && (argument.name == "alpha" || argument.name == "beta" || argument.name == "value");
+}
+
+// Programs before PyTorch 1.5 give factors by place: add_(alpha, other), addcmul_(value, tensor1, tensor2),
+// addmm(beta, self, alpha, mat1, mat2). True if these are such arguments; they are then parsed as keywords.
+bool parse_older(const Overload& overload, const Arguments& arguments, Parsed& parsed) {
+    const auto& schema = overload.def->schema.arguments;
+    std::vector<PyObject*> values, factors;
+    for (Py_ssize_t i = 0; i < arguments.count; ++i)
+        (is_number(arguments.values[i]) ? factors : values).push_back(arguments.values[i]);
+    const auto by_place = std::ranges::count_if(schema, [](const Argument& one) { return !one.keyword_only; });
+    if (arguments.names || factors.empty() || std::ssize(values) != by_place) return false;
+    PyObject* const names = checked(PyTuple_New(std::ssize(factors)));
+    const Handle held = Handle::steal(names);
+    Py_ssize_t named = 0;
+    for (const Argument& argument : schema)
+        if (is_factor(argument) && named < std::ssize(factors))
+            PyTuple_SET_ITEM(names, named++, checked(PyUnicode_InternFromString(argument.name.c_str())));
+    if (named < std::ssize(factors)) return false;
+    values.insert(values.end(), factors.begin(), factors.end());
+    return parse(overload, Arguments{values.data(), by_place, names}, parsed, nullptr);
+}
+
+}  // namespace
+
 PyObject* call_parsed(OpGroup& group, bool in_place, const Arguments& arguments, const TensorObject* donated) {
     Parsed parsed;
-    for (const Overload& overload : group.overloads) {
-        if (in_place && !overload.def->is(kInPlace)) continue;
-        if (parse(overload, arguments, parsed, nullptr))
-            return run_parsed(group, *overload.def, in_place, parsed, donated);
+    for (const bool older : {false, true}) {
+        for (const Overload& overload : group.overloads) {
+            if (in_place && !overload.def->is(kInPlace)) continue;
+            if (older ? parse_older(overload, arguments, parsed) : parse(overload, arguments, parsed, nullptr))
+                return run_parsed(group, *overload.def, in_place, parsed, donated);
+        }
     }
     no_overload(group, in_place, arguments);
 }
