@@ -23,13 +23,18 @@ for _name in sorted(_names, key="aliases".__eq__):  # aliases come last: they ar
         _core.add_method(_name, getattr(_module, _name))
 
 
+def _load_library(path: str) -> None:
+    """Raises OSError, as PyTorch does of a file that it can't load: libraries go on without it."""
+    raise OSError(f"load_library: expected no file of kernels, got {path!r}; use library.custom_op with Python kernels")
+
+
 def __getattr__(name: str) -> _Any:
     """The namespace of users' operations that has this name, `clew.ops.mylib.scale(x)`; PyTorch's own is `aten`."""
     if name == "aten":
         globals()[name] = _import_module("clew.library._aten").Aten()
         return globals()[name]
     if name == "load_library":
-        return _import_module("clew._placeholders").make("ops", name)
+        return _load_library
     if not name.startswith("_"):
         found = _import_module("clew.library._namespace").namespace(name)
         if found is not None:

@@ -9,7 +9,7 @@ import clew
 from clew import Tensor
 
 from .groups import Params
-from .line_search import Point, strong_wolfe
+from .line_search import DECREASE, FLATTEN, Point, strong_wolfe
 from .optimizer import Optimizer, evaluate
 
 
@@ -192,6 +192,35 @@ class LBFGS(Optimizer):
         views = [_real(parameter) for parameter in self._params]
         for parameter, part in zip(views, direction.split([one.numel() for one in views]), strict=True):
             parameter.add_(part.view(parameter.shape), alpha=t)
+
+
+def _strong_wolfe(
+    obj_func: Callable[..., tuple[float, Tensor]],
+    x: Any,
+    t: float,
+    d: Tensor,
+    f: float,
+    g: Tensor,
+    gtd: Any,
+    c1: float = DECREASE,
+    c2: float = FLATTEN,
+    tolerance_change: float = 1e-9,
+    max_ls: int = 25,
+) -> tuple[float, Tensor, float, int]:
+    """The line search as libraries call PyTorch's: ``obj_func(x, t, d)`` gives the loss and the gradient at ``x + t d``."""
+    if (c1, c2) != (DECREASE, FLATTEN):
+        raise NotImplementedError(f"_strong_wolfe: expected c1={DECREASE} and c2={FLATTEN}, got {c1} and {c2}")
+    calls = 0
+
+    def at(length: float) -> Point:
+        nonlocal calls
+        calls += 1
+        loss, grad = obj_func(x, length, d)
+        return Point(length, float(loss), grad, float(grad.dot(d)))
+
+    start = Point(0.0, float(f), g, float(gtd))
+    found = strong_wolfe(at, start, float(t), _largest(d), tolerance_change, max_ls)
+    return found.loss, found.grad, found.t, calls
 
 
 def _real(tensor: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ The names in the pickle are PyTorch's, so that each can read the other's files.
 from __future__ import annotations
 
 import os as _os
+import pickle as pickle  # libraries take it from here
 from collections.abc import Callable
 from typing import IO, Any, TypeAlias
 

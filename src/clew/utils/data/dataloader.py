@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import multiprocessing.context
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from .collate import default_collate, default_convert
@@ -112,7 +112,7 @@ class DataLoader(Generic[T_co]):
             self._kept = made
         return made
 
-    @property
+    @cached_property  # a class of a library sets it
     def _dataset_kind(self) -> int:
         return _DatasetKind.Iterable if self._is_stream else _DatasetKind.Map
 
