@@ -91,7 +91,7 @@ class Rounds:
         """
         name = library["name"]
         log = str(self._logs / f"{name}.{self.engine}")
-        self._ask(json.dumps({"file": str(PROGRAMS / f"{name}.py"), "log": log, "limit": library.get("limit", 60)}))
+        self._ask(json.dumps({"file": str(PROGRAMS / f"{name}.py"), "log": log, "limit": library.get("limit", 180)}))
         self._answer()
 
     def next(self) -> dict[str, Any]:

@@ -81,6 +81,8 @@ def run(library: dict[str, Any], engine: str, python: str, folder: Path, limit: 
             stdout=printed,
             stderr=subprocess.STDOUT,
         )
+    if not report.exists():
+        raise MissingSource("pytest came to no end: " + " ".join((folder / f"{engine}.txt").read_text().split())[-200:])
     return outcomes(report)
 
 
