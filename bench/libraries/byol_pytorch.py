@@ -1,5 +1,6 @@
 """Learning without labels, from two views."""
 
+import torch
 from byol_pytorch.byol_pytorch import EMA, MLP, loss_fn, update_moving_average
 
 from bench.drawn import filled, normal, trained
