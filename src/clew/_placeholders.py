@@ -133,4 +133,5 @@ class Loader:
         place = module.__name__.partition(".")[2]
         module.__doc__ = f"Names of `torch.{place}` that programs import."
         module.__dict__["__getattr__"] = missing_from(module.__name__)
+        module.__dict__["__all__"] = sorted(name for name in table()[place] if not name.startswith("_"))
         module.__dict__["__dir__"] = lambda: sorted({*vars(module), *table()[place]})

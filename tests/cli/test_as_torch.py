@@ -266,3 +266,8 @@ torch.sin = torch.cos
 print(torch.equal(step(x), x.cos() + x.relu()))
 """)
     assert lines == ["3", "True"]
+
+
+def test_a_place_of_the_table_lists_its_public_names() -> None:
+    told = run('import torch.functional\nprint("einsum" in torch.functional.__all__, "F" in torch.functional.__all__)')
+    assert told == ["True True"]

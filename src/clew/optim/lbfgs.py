@@ -207,7 +207,7 @@ def _strong_wolfe(
     tolerance_change: float = 1e-9,
     max_ls: int = 25,
 ) -> tuple[float, Tensor, float, int]:
-    """The line search as libraries call PyTorch's: ``obj_func(x, t, d)`` gives the loss and the gradient at ``x + t d``."""
+    """PyTorch's line search as libraries call it: ``obj_func(x, t, d)`` is the loss and the gradient at ``x + t d``."""
     if (c1, c2) != (DECREASE, FLATTEN):
         raise NotImplementedError(f"_strong_wolfe: expected c1={DECREASE} and c2={FLATTEN}, got {c1} and {c2}")
     calls = 0

@@ -117,6 +117,10 @@ class DataLoader(Generic[T_co]):
         return _DatasetKind.Iterable if self._is_stream else _DatasetKind.Map
 
     @property
+    def _auto_collation(self) -> bool:
+        return self.batch_sampler is not None
+
+    @property
     def _order(self) -> Iterable[Any]:
         """Of what a fetcher is asked for: lists of indices, or single ones."""
         return self.sampler if self.batch_sampler is None else self.batch_sampler
