@@ -21,6 +21,7 @@
 #include "core/base/pool_use.h"
 #include "core/base/threads.h"
 #include "core/kernels/isa.h"
+#include "core/ops/indexing/sparse_gradients.h"
 
 namespace nb = nanobind;
 
@@ -157,6 +158,7 @@ void init_modes(nb::module_& m) {
     m.def(
         "set_mode", [](const char* name, bool on) { return set_bits(bit_of(name), on); }, nb::arg("name"),
         nb::arg("on"), "Switches a mode of this thread; returns what it was.");
+    m.def("sparse_made", [] { return sparse_made; }, "Whether a sparse tensor has been made in this process.");
     m.def(
         "get_mode", [](const char* name) { return mode(bit_of(name)); }, nb::arg("name"),
         "Whether a mode of this thread is on.");

@@ -3,6 +3,7 @@
 #include <structmember.h>
 
 #include <cstddef>
+#include <utility>
 
 #include "bind/errors.h"
 #include "bind/objects.h"
@@ -33,11 +34,64 @@ Overridable* overridable(PyObject* object) { return reinterpret_cast<Overridable
     });
 }
 
+// NumPy's names of arguments, which PyTorch's functions take where they are written in C++.
+constexpr std::pair<const char*, const char*> numpys_names[] = {
+    {"axis", "dim"}, {"keepdims", "keepdim"}, {"x", "input"}, {"a", "input"}, {"x1", "input"}, {"x2", "other"}};
+
+PyObject* object_of(const Handle& handle) { return static_cast<PyObject*>(handle.get()); }
+
+// The name that the function has for an argument; null where it has none of its own.
+PyObject* own_name(PyObject* names_of_function, PyObject* given) {
+    for (const auto& [numpys, own] : numpys_names) {
+        if (PyUnicode_CompareWithASCIIString(given, numpys) != 0) continue;
+        PyObject* const name = checked(PyUnicode_InternFromString(own));
+        const int found = PySequence_Contains(names_of_function, name);
+        Py_DECREF(name);
+        if (found > 0) return name;  // the function holds it
+    }
+    return nullptr;
+}
+
+// A call that failed since it gives arguments by NumPy's names is made again. No such name is one of the function's:
+// the call failed before any of its code ran.
+[[gnu::cold]] [[gnu::noinline]] PyObject* call_by_own_names(PyObject* callable, PyObject* const* args,
+                                                            std::size_t flags, PyObject* names) {
+    PyObject* const function = overridable(callable)->function;
+    PyObject *kind, *value, *trace;
+    PyErr_Fetch(&kind, &value, &trace);
+    const Handle error_kind = Handle::steal(kind), error = Handle::steal(value), error_trace = Handle::steal(trace);
+    return guarded([&]() -> PyObject* {
+        const Handle takes = Handle::steal(PyObject_GetAttrString(function, "_takes_numpys_names"));
+        PyErr_Clear();
+        bool renamed = false;
+        Handle own;
+        if (takes) {
+            const Handle code = Handle::steal(checked(PyObject_GetAttrString(function, "__code__")));
+            const Handle of_function = Handle::steal(checked(PyObject_GetAttrString(object_of(code), "co_varnames")));
+            own = Handle::steal(checked(PyTuple_New(PyTuple_GET_SIZE(names))));
+            for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
+                PyObject* given = PyTuple_GET_ITEM(names, i);
+                const int known = PySequence_Contains(object_of(of_function), given);
+                if (PyObject* const other = known ? nullptr : own_name(object_of(of_function), given))
+                    given = other, renamed = true;
+                PyTuple_SET_ITEM(object_of(own), i, Py_NewRef(given));
+            }
+        }
+        if (renamed) return overridable(callable)->call(function, args, flags, object_of(own));
+        PyErr_Restore(Py_XNewRef(object_of(error_kind)), Py_XNewRef(object_of(error)),
+                      Py_XNewRef(object_of(error_trace)));
+        return nullptr;
+    });
+}
+
 [[gnu::hot]] PyObject* call_overridable(PyObject* callable, PyObject* const* args, std::size_t flags, PyObject* names) {
     const Arguments arguments{args, PyVectorcall_NARGS(flags), names};
     if (is_asked_about(arguments)) [[unlikely]]
         return ask_instead(callable, arguments);
-    return overridable(callable)->call(overridable(callable)->function, args, flags, names);
+    PyObject* const result = overridable(callable)->call(overridable(callable)->function, args, flags, names);
+    if (result == nullptr && names != nullptr && PyErr_ExceptionMatches(PyExc_TypeError)) [[unlikely]]
+        return call_by_own_names(callable, args, flags, names);
+    return result;
 }
 // Of one that makes a tensor of what is no tensor, however that overrides operations elsewhere.
 [[gnu::hot]] PyObject* call_creation(PyObject* callable, PyObject* const* args, std::size_t flags, PyObject* names) {

@@ -10,6 +10,7 @@
 #include "core/autograd/view.h"
 #include "core/base/error.h"
 #include "core/ops/forward/dual_level.h"
+#include "core/ops/indexing/sparse_gradients.h"
 
 namespace clew::bind {
 
@@ -74,7 +75,7 @@ PyObject* make_sparse(PyObject*, PyObject* args) {
         }
         const Tensor plain = Tensor::steal(new_tensor_object());
         plain->storage = Storage::unbacked_for(0, nullptr, nullptr);
-        plain->storage->sparse = true;
+        plain->storage->sparse = sparse_made = true;
         plain->layout = Layout::make(dims);
         plain->offset = 0;
         plain->dtype = source->dtype;

@@ -16,6 +16,9 @@ import clew
 
 MAKER = re.compile(r"^(v\d+) = torch\.tensor\(")
 IMPURE = re.compile(r"manual_seed|set_grad_enabled")
+# Their derivative is recorded with and without zeros among the factors, and one of the two is chosen. In a second
+# derivative the other adds a zero, which makes 0 of -0.
+BOTH_WAYS = re.compile(r"\b(cum)?prod_?\(")
 ROUNDS = 3
 
 
@@ -41,6 +44,7 @@ class Outcome:
     replays: int = 0
     raised: list[str] = field(default_factory=list)  # ReplayErrors
     forwards: int = 0
+    signs_of_zero: bool = True  # whether -0 differs from 0
     differences: list[str] = field(default_factory=list)
 
 
@@ -73,6 +77,16 @@ def bits(tensor: clew.Tensor | None) -> Any:
     if values.dtype.kind in "fc":  # which of two NaNs a sum hands on is up to the compiler
         values = numpy.where(numpy.isnan(values), numpy.array(numpy.nan, values.dtype), values)
     return str(plain.dtype), tuple(plain.shape), values.tobytes()
+
+
+def without_signs(seen: Any) -> Any:
+    """The same with 0 for -0."""
+    if isinstance(seen, list) or (isinstance(seen, tuple) and not isinstance(seen[-1], bytes)):
+        return [without_signs(one) for one in seen]
+    if isinstance(seen, tuple) and seen[0].removeprefix("torch.") in ("float32", "float64", "complex64", "complex128"):
+        kind, shape, values = seen
+        return kind, shape, (numpy.frombuffer(values, kind.removeprefix("torch.")) + 0.0).tobytes()
+    return seen
 
 
 def state(namespace: dict[str, Any], fixed: set[str]) -> dict[str, Any]:
@@ -133,7 +147,7 @@ def check_statements(statements: list[str], seed: str, rounds: int = ROUNDS) -> 
 
 
 def _check(makers: list[str], body: list[str], seed: str, rounds: int) -> Outcome | None:
-    outcome = Outcome()
+    outcome = Outcome(signs_of_zero=not any(map(BOTH_WAYS.search, body)))
     kept: dict[str, Any] = {"torch": clew, "log": []}
     eager: dict[str, Any] = {"torch": clew, "log": []}
     if run(kept, makers) or run(eager, makers):
@@ -225,4 +239,6 @@ def contents(namespace: dict[str, Any], leaves: list[str]) -> dict[str, Any]:
 def compare(outcome: Outcome, when: str, mine: dict[str, Any], theirs: dict[str, Any]) -> None:
     for name in theirs:
         if mine.get(name) != theirs[name]:
+            if not outcome.signs_of_zero and without_signs(mine.get(name)) == without_signs(theirs[name]):
+                continue
             outcome.differences.append(f"{when}: {name}: kept {mine.get(name)!r:.300}, eager {theirs[name]!r:.300}")

@@ -14,6 +14,9 @@ struct SparseGradients {
 };
 extern SparseGradients sparse_gradients;
 
+// Whether a sparse tensor has been made in this process: who looks for one need not, before that.
+inline bool sparse_made = false;
+
 // Whether this gradient can be made sparse: it has values, of one sample.
 inline bool can_be_sparse(const Tensor& gradient) { return has_memory(gradient) && !skips_kernels(); }
 

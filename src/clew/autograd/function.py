@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any, ClassVar
@@ -227,7 +226,7 @@ def _record(ctx: FunctionCtx, inputs: tuple[Tensor, ...], result: Any, records: 
     tensors = tuple([output if isinstance(output, Tensor) else None for output in outputs])
     if dirty:
         check_dirty(outputs, dirty)
-    if "clew.sparse" in sys.modules:
+    if _core.sparse_made():
         from ..sparse._gradients import without_sparse
 
         saved = without_sparse(ctx, inputs, outputs, saved)

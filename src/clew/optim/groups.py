@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable
 from typing import Any
 
 import clew
 from clew import Tensor, strided
+from clew._core import sparse_made
 
 Params = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 
@@ -59,7 +59,7 @@ def _said_of_result(result: Tensor) -> str:
 
 def is_sparse(grad: Tensor) -> bool:
     """Whether a gradient is a sparse tensor. While nothing has loaded their class, there is none."""
-    return "clew.sparse" in sys.modules and grad.layout is not strided
+    return sparse_made() and grad.layout is not strided
 
 
 def with_values(sparse: Tensor, values: Tensor) -> Tensor:
@@ -79,7 +79,7 @@ def with_gradients(group: dict[str, Any], refuser: str = "") -> tuple[list[Tenso
         if grad is not None:
             params.append(parameter)
             grads.append(grad)
-    if refuser and "clew.sparse" in sys.modules and any(map(is_sparse, grads)):
+    if refuser and sparse_made() and any(map(is_sparse, grads)):
         better = ", please consider SparseAdam instead" if refuser in ("Adam", "AdamW") else ""
         raise RuntimeError(f"{refuser} does not support sparse gradients{better}")
     return params, grads
