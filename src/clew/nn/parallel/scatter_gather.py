@@ -28,19 +28,13 @@ def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> Any:
         >>> torch.nn.parallel.scatter_gather.scatter({"x": torch.arange(4), "n": 1}, [0, 1])
         [{'x': tensor([0, 1]), 'n': 1}, {'x': tensor([2, 3]), 'n': 1}]
     """
-
-    def parts(one: Any) -> list[Any]:
-        if isinstance(one, Tensor):
-            return list(_split(one, target_gpus, dim))
-        if is_namedtuple(one):
-            return [type(one)(*each) for each in zip(*map(parts, one), strict=False)]
-        if isinstance(one, list | tuple) and one:
-            return [type(one)(each) for each in zip(*map(parts, one), strict=False)]
-        if isinstance(one, dict) and one:
-            return [type(one)(each) for each in zip(*map(parts, one.items()), strict=False)]
-        return [one for _ in target_gpus]
-
-    return parts(inputs)
+    if isinstance(inputs, Tensor):
+        return list(_split(inputs, target_gpus, dim))
+    if not isinstance(inputs, list | tuple | dict) or not inputs:
+        return [inputs for _ in target_gpus]
+    held = inputs.items() if isinstance(inputs, dict) else inputs
+    parts = zip(*(scatter(one, target_gpus, dim) for one in held), strict=False)
+    return [type(inputs)(*each) if is_namedtuple(inputs) else type(inputs)(each) for each in parts]
 
 
 def scatter_kwargs(

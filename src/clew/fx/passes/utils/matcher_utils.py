@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -71,25 +72,13 @@ class SubgraphMatcher:
 
     def match(self, graph: Graph, node_name_match: str = "") -> list[InternalMatch]:
         """All places of the pattern: whose values, but for results, only the place itself uses."""
-        found: list[InternalMatch] = []
         candidates = [
             [node for node in graph.nodes if self._alike(anchor, node, node_name_match)]
             for anchor in self.pattern_anchors
         ]
-
-        def extend(place: int, match: InternalMatch) -> None:
-            if place == len(self.pattern_anchors):
-                match.placeholder_nodes = [match.nodes_map[one] for one in self.pattern_placeholder_nodes]
-                match.returning_nodes = [match.nodes_map[one] for one in self.pattern_returning_nodes]
-                found.append(match)
-                return
-            for node in candidates[place]:
-                trial = copy.copy(match)
-                if self._match_nodes(self.pattern_anchors[place], node, trial, node_name_match):
-                    extend(place + 1, trial)
-
+        found: list[InternalMatch] = []
         if self.pattern_anchors and all(candidates):
-            extend(0, InternalMatch(self.pattern_anchors))
+            found.extend(self._extended(InternalMatch(self.pattern_anchors), candidates, node_name_match))
         taken: set[Node] = set()
         kept = []
         for match in found:
@@ -101,6 +90,19 @@ class SubgraphMatcher:
             taken.update(inside)
             kept.append(match)
         return kept
+
+    def _extended(self, match: InternalMatch, candidates: Sequence[list[Node]], name: str) -> Iterator[InternalMatch]:
+        """All matches that begin as this one, with a candidate for each of the last anchors."""
+        if not candidates:
+            match.placeholder_nodes = [match.nodes_map[one] for one in self.pattern_placeholder_nodes]
+            match.returning_nodes = [match.nodes_map[one] for one in self.pattern_returning_nodes]
+            yield match
+            return
+        anchor = self.pattern_anchors[-len(candidates)]
+        for node in candidates[0]:
+            trial = copy.copy(match)
+            if self._match_nodes(anchor, node, trial, name):
+                yield from self._extended(trial, candidates[1:], name)
 
     def _alike(self, wanted: Node, node: Node, name: str) -> bool:
         """Whether the node could be this one of the pattern, going by what it calls."""
