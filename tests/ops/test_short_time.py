@@ -16,6 +16,8 @@ OPTIONS = [
     {"n_fft": 7, "hop_length": 2},
     {"n_fft": 8, "hop_length": 3, "win_length": 5, "window": "hann"},
     {"n_fft": 8, "center": False, "normalized": True},
+    {"n_fft": 8, "center": False, "win_length": 4, "window": "hann", "align_to_window": True},
+    {"n_fft": 8, "center": False, "win_length": 4, "align_to_window": False},
     {"n_fft": 6, "pad_mode": "constant", "onesided": False, "window": "hann"},
 ]
 
@@ -61,7 +63,7 @@ def test_transforms_are_pytorchs(shape, dtype, options):
 
 
 @pytest.mark.parametrize(("shape", "dtype"), SIGNALS)
-@pytest.mark.parametrize("options", [one for one in OPTIONS if "pad_mode" not in one])
+@pytest.mark.parametrize("options", [one for one in OPTIONS if not {"pad_mode", "align_to_window"} & set(one)])
 @pytest.mark.parametrize("length", [None, 12, 40])
 @pytest.mark.filterwarnings("ignore:The length of signal is shorter")
 def test_inverses_are_pytorchs(shape, dtype, options, length):
@@ -111,6 +113,7 @@ def test_errors_of_transforms():
         lambda: clew.stft(x, 4, window=clew.ones(3), return_complex=True),
         lambda: clew.stft(x.view(1, 2, 5), 4, return_complex=True),
         lambda: clew.stft(x + 0j, 4, onesided=True),
+        lambda: clew.stft(x, 4, return_complex=True, align_to_window=False),
         lambda: clew.istft(x, 4),
         lambda: clew.istft(clew.ones(4, 2) + 0j, 9),
         lambda: clew.istft(clew.ones(3, 4) + 0j, 4, hop_length=4, win_length=2, window=clew.zeros(2)),

@@ -39,7 +39,7 @@ def _frame_window(name: str, n_fft: int, hop: int, length: int, window: Tensor |
 def stft(
     input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
     window: Tensor | None = None, center: bool = True, pad_mode: str = "reflect", normalized: bool = False,
-    onesided: bool | None = None, return_complex: bool | None = None,
+    onesided: bool | None = None, return_complex: bool | None = None, align_to_window: bool | None = None,
 ) -> Tensor:  # fmt: skip
     """Fourier transforms of overlapping pieces of signals: X[f, t] = sum of w[k] x[t hop + k] exp(-2πi f k / n_fft).
 
@@ -53,12 +53,14 @@ def stft(
         normalized: divide by sqrt(n_fft).
         onesided: only frequencies up to n_fft // 2; the default for real signals.
         return_complex: has to be given for real signals; False gives real and imaginary parts as a last axis of 2.
+        align_to_window: without `center`, let the window begin with the signal, not the piece that it is amid.
 
     Returns:
         (F, T) or (B, F, T).
 
     Raises:
-        RuntimeError: shapes or lengths do not fit, or `return_complex` is not given.
+        RuntimeError: shapes or lengths do not fit, `return_complex` is not given, or both `center` and
+            `align_to_window` are.
 
     Example:
         >>> torch.stft(torch.ones(4), 2, hop_length=2, center=False, return_complex=True)
@@ -71,15 +73,21 @@ def stft(
             "stft requires the return_complex parameter be given for real inputs, and will further require that "
             "return_complex=True in a future PyTorch release."
         )
+    if center and align_to_window is not None:
+        raise RuntimeError("stft align_to_window should only be set when center = false")
     hop = n_fft // 4 if hop_length is None else hop_length
     if input.dim() not in (1, 2) or not (input.is_floating_point() or input.is_complex()):
         raise RuntimeError(f"stft: expected floating signals (L) or (B, L), got {input.dtype} of {list(input.shape)}")
-    window = _frame_window("stft", n_fft, hop, n_fft if win_length is None else win_length, window, input)
+    length = n_fft if win_length is None else win_length
+    window = _frame_window("stft", n_fft, hop, length, window, input)
     signal = input if input.dim() == 2 else input.unsqueeze(0)
     if center:
         signal = pad(signal.unsqueeze(1), (n_fft // 2, n_fft // 2), pad_mode).squeeze(1)
     if signal.shape[1] < n_fft:
         raise RuntimeError(f"stft: expected 0 < n_fft <= {signal.shape[1]}, the padded length, got n_fft={n_fft}")
+    if align_to_window:
+        left = (n_fft - length) // 2
+        signal = pad(signal, (left, n_fft - length - left))
     pieces = signal.unfold(-1, n_fft, hop) * window
     onesided = not is_complex if onesided is None else onesided
     if onesided and is_complex:
