@@ -30,8 +30,8 @@ class Size(tuple[int, ...]):
 
     __slots__ = ()
 
-    def __new__(cls, sizes: Iterable[SupportsIndex] = (), /) -> Size:
-        known = tuple(sizes)
+    def __new__(cls, iterable: Iterable[SupportsIndex] = (), /) -> Size:
+        known = tuple(iterable)
         for place, size in enumerate(known):
             if type(size) is not int and not _is_integer(size):
                 raise TypeError(

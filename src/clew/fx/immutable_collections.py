@@ -40,6 +40,9 @@ class immutable_dict(dict):  # type: ignore[type-arg]
         1
     """
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # for inspect.signature, which that of dict refuses
+        super().__init__(*args, **kwargs)
+
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(frozenset(self.items()))
 
