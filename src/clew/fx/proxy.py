@@ -214,6 +214,7 @@ class Proxy:
     the module, `Tracer(concrete_args)`).
 
     Example:
+        >>> import operator
         >>> traced = torch.fx.symbolic_trace(lambda x: x * 2)
         >>> product = traced.graph.find_nodes(op="call_function", target=operator.mul)[0]
         >>> with traced.graph.inserting_after(product):

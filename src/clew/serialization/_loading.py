@@ -99,13 +99,12 @@ def get_unsafe_globals_in_checkpoint(f: File) -> list[str]:
     """What a file names that `load(weights_only=True)` refuses, and `add_safe_globals` may allow.
 
     Example:
-        >>> import io
-        >>> class Settings:
-        ...     pass
+        >>> import fractions, io
         >>> file = io.BytesIO()
-        >>> torch.save(Settings(), file)
-        >>> [name.rpartition(".")[2] for name in torch.serialization.get_unsafe_globals_in_checkpoint(file)]
-        ['Settings']
+        >>> torch.save(fractions.Fraction(1, 2), file)
+        >>> _ = file.seek(0)
+        >>> torch.serialization.get_unsafe_globals_in_checkpoint(file)
+        ['fractions.Fraction']
     """
     import zipfile
 
