@@ -53,7 +53,7 @@ def stft(
         normalized: divide by sqrt(n_fft).
         onesided: only frequencies up to n_fft // 2; the default for real signals.
         return_complex: has to be given for real signals; False gives real and imaginary parts as a last axis of 2.
-        align_to_window: without `center`, let the window begin with the signal, not the piece that it is amid.
+        align_to_window: without `center`, the first window begins with the signal; else its piece of n_fft does.
 
     Returns:
         (F, T) or (B, F, T).
