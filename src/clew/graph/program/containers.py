@@ -30,6 +30,7 @@ SKIPPED = (
 )
 _PLAIN = {str, bytes, int, float, complex, bool, type(None)}
 _MOST_KEY_TEXT = 40
+_TABLES = ("_parameters", "_buffers", "_modules")
 # What holds others natively, so that only the collector can tell.
 _OPAQUE = (functools._lru_cache_wrapper, types.MappingProxyType, types.CellType, enumerate, zip, map, filter, reversed)
 _EMPTY: tuple[Any, ...] = ([], (), {}, {}.values(), {}.items(), set(), deque())
@@ -155,8 +156,13 @@ def _of_function(path: str, function: types.FunctionType) -> Iterator[Child]:
 
 
 def _attributes(path: str, value: object) -> Iterator[Child]:
-    for name, item in list(_own(value).items()):
-        if not (name.startswith("__") and name.endswith("__")):
+    own = _own(value)
+    # What a module's tables hold is among its attributes, too.
+    tables = _TABLES if is_module(value) else ()
+    for name, item in list(own.items()):
+        if name in tables and isinstance(item, dict):
+            yield from ((f"{path}.{key}", each) for key, each in list(item.items()) if own.get(key) is not each)
+        elif not (name.startswith("__") and name.endswith("__")):
             yield f"{path}.{name}", item
     for kind in type(value).__mro__:
         slots = kind.__dict__.get("__slots__", ())
