@@ -8,6 +8,7 @@ from typing import Any
 import clew
 
 from ._core import Tensor
+from ._methods import publish
 
 Message = Callable[[], object] | None
 
@@ -25,6 +26,9 @@ def detach(input: Tensor) -> Tensor:
 def detach_(input: Tensor) -> Tensor:
     """`input.detach_()`."""
     return input.detach_()
+
+
+publish(["detach", "detach_"], globals(), "clew")
 
 
 def get_device_module(device: Any = None) -> Any:

@@ -10,6 +10,7 @@ from clew import Tensor, _core, dtype
 
 from .._device import sparse_coo
 from .._domains import domain
+from .._methods import publish
 from .._unsupported import missing_from as _missing_from
 from . import _gradients as _gradients
 from . import _operations
@@ -64,6 +65,7 @@ def spmm(input: Tensor, mat2: Tensor) -> Tensor:
     return input.mm(mat2)
 
 
+publish(["spmm"], globals(), "clew")
 dsmm = hsmm = spmm
 
 
