@@ -113,6 +113,7 @@ _DEFINED_IN = (
     "linalg._triangular",
     "nn.functional.padding",
     "nn.functional.resampling",
+    "sparse._products",
     "special._operations",
 )  # and in what `import clew` imports
 
