@@ -16,7 +16,8 @@ class TorchDispatchMode:
         NotImplementedError: it is entered.
 
     Example:
-        >>> with torch.utils._python_dispatch.TorchDispatchMode(): pass
+        >>> with torch.utils._python_dispatch.TorchDispatchMode():  # doctest: +ELLIPSIS
+        ...     pass
         Traceback (most recent call last):
         NotImplementedError: TorchDispatchMode: operations below autograd are not handed to Python; use ...
     """

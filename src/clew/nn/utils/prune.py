@@ -325,7 +325,7 @@ def is_pruned(module: Any) -> bool:
     """Whether a parameter of the module, or of one in it, is pruned.
 
     Example:
-        >>> from torch.nn.utils import prune
+        >>> prune = torch.nn.utils.prune
         >>> layer = prune.l1_unstructured(torch.nn.Linear(4, 1), "weight", amount=2)
         >>> prune.is_pruned(layer), layer.weight_mask.sum()
         (True, tensor(2.))
