@@ -2,10 +2,12 @@
 
 import concurrent.futures
 import copy
+import importlib
 import multiprocessing
 import pickle
 import subprocess
 import sys
+from multiprocessing.reduction import ForkingPickler
 
 import pytest
 
@@ -137,9 +139,17 @@ def test_a_class_of_the_callers_travels_by_cloudpickle():
     assert found(clew.ones(1)).item() == 2.0
 
 
-def test_what_has_a_history_says_how_to_send_it(dumps):
-    with pytest.raises(RuntimeError, match=r"detach\(\)"):
-        dumps(clew.ones(1, requires_grad=True).exp())
+def test_what_has_a_history_comes_back_as_a_leaf(dumps, oracle):
+    for library in (clew, oracle):
+        found = pickle.loads(dumps(library.full((1,), 2.0, requires_grad=True).square()))
+        assert (found.item(), found.requires_grad, found.is_leaf, found.grad_fn) == (4.0, True, True, None)
+
+
+def test_what_has_a_history_says_how_to_send_it_to_a_process(oracle):
+    for library in (clew, oracle):
+        importlib.import_module(f"{library.__name__}.multiprocessing")
+        with pytest.raises(RuntimeError, match=r"detach\(\)"):
+            ForkingPickler.dumps(library.ones(1, requires_grad=True).exp())
 
 
 def work(program, model, loss, x):
