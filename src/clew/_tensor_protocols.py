@@ -341,6 +341,7 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
         self.data = longer.view(sizes)
     else:
         self.data = plain.as_strided((count,), (1,), offset).view(sizes)
+    _core.increment_version(self)  # `.data` alone does not count
     return self
 
 
