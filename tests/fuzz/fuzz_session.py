@@ -391,6 +391,8 @@ class Session:
             yield "value", name, f"{name}: {our!r} instead of {their!r}"
 
     def compare_tensors(self, our: Any, their: Any, name: str, is_new: bool) -> Iterator[Found]:
+        if our.is_sparse and their.is_sparse:  # a gradient, of embedding(sparse=True) and the like
+            our, their = our.to_dense(), their.to_dense()
         if DTYPE_NAMES[our.dtype] != DTYPE_NAMES.get(their.dtype):
             yield "dtype", name, f"{name}.dtype is {our.dtype}, in PyTorch {their.dtype}"
             return
