@@ -115,13 +115,13 @@ from clew.nn.functional import channel_shuffle as channel_shuffle
 from clew.amp.autocast_mode import clear_autocast_cache as clear_autocast_cache
 from clew.keep.compiled import compile as compile
 from clew.nn.functional import cosine_similarity as cosine_similarity
-from clew import dsmm as dsmm
+from clew.sparse import dsmm as dsmm
 from clew.graph.explanations.explain import explain as explain
 from clew.amp.autocast_mode import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from clew.amp.autocast_mode import get_autocast_dtype as get_autocast_dtype
 from clew.amp.autocast_mode import get_autocast_gpu_dtype as get_autocast_gpu_dtype
 from clew.nn.functional import hardshrink as hardshrink
-from clew import hsmm as hsmm
+from clew.sparse import hsmm as hsmm
 from clew.amp.autocast_mode import is_autocast_cache_enabled as is_autocast_cache_enabled
 from clew.amp.autocast_mode import is_autocast_cpu_enabled as is_autocast_cpu_enabled
 from clew.amp.autocast_mode import is_autocast_enabled as is_autocast_enabled
@@ -146,7 +146,7 @@ from clew.sparse._construction import sparse_compressed_tensor as sparse_compres
 from clew.sparse._construction import sparse_coo_tensor as sparse_coo_tensor
 from clew.sparse._construction import sparse_csc_tensor as sparse_csc_tensor
 from clew.sparse._construction import sparse_csr_tensor as sparse_csr_tensor
-from clew import spmm as spmm
+from clew.sparse import spmm as spmm
 from clew.fft._short_time import stft as stft
 from clew.linalg._low_rank import svd_lowrank as svd_lowrank
 from clew.func._vmap import vmap as vmap

@@ -65,7 +65,7 @@ def spmm(input: Tensor, mat2: Tensor) -> Tensor:
     return input.mm(mat2)
 
 
-publish(["spmm"], globals(), "clew")
+publish(["spmm"], globals(), __name__)
 dsmm = hsmm = spmm
 
 
