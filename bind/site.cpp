@@ -132,7 +132,8 @@ bool is_public(const std::string& name) {
 }  // namespace
 
 std::string public_callee() {
-    // The outermost function that the user called; a wrapper, which has a private name, is passed over for what it wraps.
+    // The outermost function that the user called; a wrapper, which has a private name, is passed over for what it
+    // wraps.
     std::string outermost, found;
     for (auto* frame = innermost(); frame; frame = frame->previous) {
         if (!runs_python(frame)) continue;

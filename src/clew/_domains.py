@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
+
 def domain(text: str) -> Callable[[_Function], _Function]:
     """Note the domain of a public function beside its definition, in the notation of tests/sampling.py.
 
