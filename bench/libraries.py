@@ -2,7 +2,7 @@
 
 python bench/libraries.py --install DIR                 makes a virtual environment with all of them
 python bench/libraries.py --python DIR/bin/python       all of them, without writing
-python bench/libraries.py -k gpytorch --write           some; writes docs/libraries.md and the README's sentence
+python bench/libraries.py gpytorch --write              some; writes docs/libraries.md and the README's sentence
 
 `bench/libraries.toml` is the table, `bench/libraries/NAME.py` are the programs, `bench/rounds.py` runs one of them.
 """
