@@ -66,8 +66,10 @@ PyObject* own_name(PyObject* names_of_function, PyObject* given) {
         bool renamed = false;
         Handle own;
         if (takes) {
-            const Handle code = Handle::steal(checked(PyObject_GetAttrString(function, "__code__")));
-            const Handle of_function = Handle::steal(checked(PyObject_GetAttrString(object_of(code), "co_varnames")));
+            auto* const code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
+            const Handle variables = Handle::steal(checked(PyCode_GetVarnames(code)));
+            const Handle of_function = Handle::steal(
+                checked(PyTuple_GetSlice(object_of(variables), 0, code->co_argcount + code->co_kwonlyargcount)));
             own = Handle::steal(checked(PyTuple_New(PyTuple_GET_SIZE(names))));
             for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
                 PyObject* given = PyTuple_GET_ITEM(names, i);

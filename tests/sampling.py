@@ -207,8 +207,10 @@ def compositions() -> tuple[Composition, ...]:
     places = (("", module), ("nn.functional.", module.nn.functional), ("Tensor.", module.Tensor), *spaces)
     beside = ("clew._tensor", "clew._typed", "clew._numeric")  # what has to do with tensors, but is no operation
     ours = ("clew.ops.", "clew.nn.functional.", *(f"clew.{name}." for name in NAMESPACES), *beside)
+    others = importlib.import_module("clew._placeholders").table()  # there once somebody has asked for them
     for place, owner in places:
-        for name in sorted(dir(owner) if owner is module else vars(owner)):  # some are loaded when they are asked for
+        names = dir(owner) if owner is module else vars(owner)  # some are loaded when they are asked for
+        for name in sorted(set(names) - set(others.get(place.rstrip("."), ()))):
             function = getattr(owner, name, None) if owner is module else vars(owner)[name]
             function = getattr(function, "__wrapped__", function)  # of one that asks __torch_function__ first
             if name.startswith("_") or not isinstance(function, types.FunctionType) or function in found:
