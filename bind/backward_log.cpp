@@ -6,6 +6,7 @@
 
 #include "bind/culprits.h"
 #include "bind/errors.h"
+#include "bind/objects.h"
 #include "bind/site.h"
 #include "core/autograd/engine.h"
 #include "core/autograd/mode.h"
@@ -15,8 +16,6 @@ namespace nb = nanobind;
 
 namespace clew::bind {
 namespace {
-
-PyObject* object_of(const Handle& handle) { return static_cast<PyObject*>(handle.get()); }
 
 std::string file_of(const Site& site) {
     const char* text = PyUnicode_AsUTF8(static_cast<PyCodeObject*>(site.code)->co_filename);
@@ -149,8 +148,8 @@ void BackwardLog::after(const std::vector<Tensor>& roots, const Ref<Release>& re
     const UnseenPython unseen;
     const Handle tuple = Handle::steal(nodes_of(roots)),
                  record = release ? Handle::steal(release_object(release.get())) : Handle::borrow(Py_None);
-    Py_DECREF(checked(PyObject_CallFunction(ask_.ptr(), "nOOO", static_cast<Py_ssize_t>(number), object_of(tuple),
-                                            object_of(record), is_whole ? Py_True : Py_False)));
+    Py_DECREF(checked(PyObject_CallFunction(ask_.ptr(), "nOOO", static_cast<Py_ssize_t>(number), as_object(tuple),
+                                            as_object(record), is_whole ? Py_True : Py_False)));
     // Once more, with the names that were found.
     if (line.is_described && is_whole) {
         line.copy.take(nodes, limit_, numbers_);

@@ -19,6 +19,7 @@ PyTypeObject* node_class(const char* name);
 
 inline PyObject* as_object(PyTypeObject* type) { return reinterpret_cast<PyObject*>(type); }
 inline PyObject* as_object(Object* object) { return reinterpret_cast<PyObject*>(object); }
+inline PyObject* as_object(const Handle& handle) { return static_cast<PyObject*>(handle.get()); }
 
 inline bool is_exact_tensor(PyObject* object) { return Py_TYPE(object) == &tensor_type; }
 // Borrowed; null if it is no Tensor.

@@ -15,8 +15,7 @@ struct Arguments;  // bind/parse.h
 // Interned, as the keywords of calls mostly are: then a comparison of addresses tells.
 struct ArgumentName {
     PyObject* name;
-    PyObject* alias;  // an older spelling, or NumPy's; null: none
-    PyObject* numpys[3] = {};
+    std::array<PyObject*, 4> others{};  // "input" for "self", and NumPy's: kNumpysNames in bind/parse.h; null: no more
 };
 
 struct Overload {

@@ -3,10 +3,10 @@
 #include <structmember.h>
 
 #include <cstddef>
-#include <utility>
 
 #include "bind/errors.h"
 #include "bind/objects.h"
+#include "bind/parse.h"
 #include "bind/torch_function.h"
 #include "bind/type.h"
 
@@ -34,15 +34,9 @@ Overridable* overridable(PyObject* object) { return reinterpret_cast<Overridable
     });
 }
 
-// NumPy's names of arguments, which PyTorch's functions take where they are written in C++.
-constexpr std::pair<const char*, const char*> numpys_names[] = {
-    {"axis", "dim"}, {"keepdims", "keepdim"}, {"x", "input"}, {"a", "input"}, {"x1", "input"}, {"x2", "other"}};
-
-PyObject* object_of(const Handle& handle) { return static_cast<PyObject*>(handle.get()); }
-
 // The name that the function has for an argument; null where it has none of its own.
 PyObject* own_name(PyObject* names_of_function, PyObject* given) {
-    for (const auto& [numpys, own] : numpys_names) {
+    for (const auto& [numpys, own] : kNumpysNames) {
         if (PyUnicode_CompareWithASCIIString(given, numpys) != 0) continue;
         PyObject* const name = checked(PyUnicode_InternFromString(own));
         const int found = PySequence_Contains(names_of_function, name);
@@ -69,19 +63,19 @@ PyObject* own_name(PyObject* names_of_function, PyObject* given) {
             auto* const code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
             const Handle variables = Handle::steal(checked(PyCode_GetVarnames(code)));
             const Handle of_function = Handle::steal(
-                checked(PyTuple_GetSlice(object_of(variables), 0, code->co_argcount + code->co_kwonlyargcount)));
+                checked(PyTuple_GetSlice(as_object(variables), 0, code->co_argcount + code->co_kwonlyargcount)));
             own = Handle::steal(checked(PyTuple_New(PyTuple_GET_SIZE(names))));
             for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
                 PyObject* given = PyTuple_GET_ITEM(names, i);
-                const int known = PySequence_Contains(object_of(of_function), given);
-                if (PyObject* const other = known ? nullptr : own_name(object_of(of_function), given))
+                const int known = PySequence_Contains(as_object(of_function), given);
+                if (PyObject* const other = known ? nullptr : own_name(as_object(of_function), given))
                     given = other, renamed = true;
-                PyTuple_SET_ITEM(object_of(own), i, Py_NewRef(given));
+                PyTuple_SET_ITEM(as_object(own), i, Py_NewRef(given));
             }
         }
-        if (renamed) return overridable(callable)->call(function, args, flags, object_of(own));
-        PyErr_Restore(Py_XNewRef(object_of(error_kind)), Py_XNewRef(object_of(error)),
-                      Py_XNewRef(object_of(error_trace)));
+        if (renamed) return overridable(callable)->call(function, args, flags, as_object(own));
+        PyErr_Restore(Py_XNewRef(as_object(error_kind)), Py_XNewRef(as_object(error)),
+                      Py_XNewRef(as_object(error_trace)));
         return nullptr;
     });
 }

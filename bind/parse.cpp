@@ -40,7 +40,7 @@ bool same_name(PyObject* given, const ArgumentName& name) {
     const auto is = [&](PyObject* one) {
         return one && (given == one || (!PyUnicode_CHECK_INTERNED(given) && PyUnicode_Compare(given, one) == 0));
     };
-    return is(name.name) || is(name.alias) || std::ranges::any_of(name.numpys, is);
+    return is(name.name) || std::ranges::any_of(name.others, is);
 }
 
 // Only then may it take all numbers that are left: roll(1, 0) has two lists of one.
@@ -67,15 +67,12 @@ std::string mismatch(const Argument& argument, PyObject* got) {
 }  // namespace
 ArgumentName argument_name(const char* name) {
     const auto interned = [](const char* text) { return checked(PyUnicode_InternFromString(text)); };
-    const std::string_view text(name);
-    const char* const alias = text == "self"      ? "input"
-                              : text == "dim"     ? "axis"
-                              : text == "keepdim" ? "keepdims"
-                                                  : nullptr;
-    ArgumentName all{interned(name), alias ? interned(alias) : nullptr};
-    if (text == "self")
-        for (int i = 0; const char* const one : {"x", "a", "x1"}) all.numpys[i++] = interned(one);
-    if (text == "other") all.numpys[0] = interned("x2");
+    const std::string_view in_schema(name), in_python = in_schema == "self" ? "input" : in_schema;
+    ArgumentName all{interned(name)};
+    std::size_t count = 0;
+    if (in_python != in_schema) all.others[count++] = interned(in_python.data());
+    for (const auto& [numpys, own] : kNumpysNames)
+        if (own == in_python && in_schema != "input") all.others[count++] = interned(numpys);
     return all;
 }
 

@@ -3,6 +3,7 @@
 #include <Python.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bind/operation.h"
@@ -28,6 +29,10 @@ struct Parsed {
 bool parse(const Overload& overload, const Arguments& arguments, Parsed& parsed, std::string* why);
 
 ArgumentName argument_name(const char* name);
+
+// NumPy's names of arguments, which PyTorch's functions take where they are written in C++, and the names here.
+inline constexpr std::pair<const char*, const char*> kNumpysNames[] = {
+    {"axis", "dim"}, {"keepdims", "keepdim"}, {"x", "input"}, {"a", "input"}, {"x1", "input"}, {"x2", "other"}};
 
 inline bool is_tensor_type(ArgType type) {
     return type == ArgType::Tensor || type == ArgType::TensorList || type == ArgType::Operand;

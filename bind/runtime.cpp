@@ -14,8 +14,6 @@
 namespace clew::bind {
 namespace {
 
-PyObject* object_of(const Handle& handle) { return static_cast<PyObject*>(handle.get()); }
-
 Tensor tensor_or_none(PyObject* result, const char* what) {
     const Handle held = Handle::steal(checked(result));
     if (result == Py_None) return {};
@@ -56,7 +54,7 @@ void take_over(PyObject* result, std::span<Tensor> tensors, const char* what) {
 
 Tensor call_tensor_hook(const Handle& hook, const Tensor& gradient) {
     const Handle argument = Handle::steal(wrap(gradient));
-    Tensor replaced = tensor_or_none(PyObject_CallOneArg(object_of(hook), object_of(argument)), "hook");
+    Tensor replaced = tensor_or_none(PyObject_CallOneArg(as_object(hook), as_object(argument)), "hook");
     if (replaced && (!same_sizes(replaced.sizes(), gradient.sizes())))
         fail(ErrorKind::Runtime, "hook: has changed the size of value: expected %s, got %s",
              shape_text(gradient.sizes()).c_str(), shape_text(replaced.sizes()).c_str());
@@ -67,20 +65,20 @@ Tensor call_tensor_hook(const Handle& hook, const Tensor& gradient) {
 }
 void call_pre_hook(const Handle& hook, std::span<Tensor> incoming) {
     const Handle grads = Handle::steal(tuple_of(incoming));
-    take_over(PyObject_CallOneArg(object_of(hook), object_of(grads)), incoming, "prehook");
+    take_over(PyObject_CallOneArg(as_object(hook), as_object(grads)), incoming, "prehook");
 }
 void call_post_hook(Node& node, const Handle& hook, std::span<Tensor> results, std::span<Tensor> incoming) {
     const std::vector<int> shown = shown_inputs(node);
     std::vector<Tensor> gradients;
     for (const int i : shown) gradients.push_back(results[static_cast<std::size_t>(i)]);
     const Handle out = Handle::steal(tuple_of(gradients)), in = Handle::steal(tuple_of(incoming));
-    take_over(PyObject_CallFunctionObjArgs(object_of(hook), object_of(out), object_of(in), nullptr), gradients, "hook");
+    take_over(PyObject_CallFunctionObjArgs(as_object(hook), as_object(out), as_object(in), nullptr), gradients, "hook");
     for (std::size_t k = 0; k < shown.size(); ++k) results[static_cast<std::size_t>(shown[k])] = gradients[k];
 }
 void call_accumulate_hook(const Handle& hook, const Tensor& leaf) {
     const Handle argument = Handle::steal(wrap(leaf));
-    const Handle result = Handle::steal(checked(PyObject_CallOneArg(object_of(hook), object_of(argument))));
-    if (object_of(result) != Py_None) fail(ErrorKind::Runtime, "Tensor post accumulate grad hooks should return None.");
+    const Handle result = Handle::steal(checked(PyObject_CallOneArg(as_object(hook), as_object(argument))));
+    if (as_object(result) != Py_None) fail(ErrorKind::Runtime, "Tensor post accumulate grad hooks should return None.");
 }
 
 // The stack of saved_tensors_hooks lives in Python (src/clew/autograd/graph.py); the innermost pair is kept here.
@@ -100,18 +98,18 @@ void call_pack(const Tensor& value, Handle& packed, Handle& unpack_hook) {
     const Interpreter::ShowToAll hook_runs;
     const Handle module = Handle::steal(saved_hooks_module()), argument = Handle::steal(wrap(value));
     const Handle pair =
-        Handle::steal(checked(PyObject_CallMethod(object_of(module), "pack", "O", object_of(argument))));
-    packed = Handle::borrow(PyTuple_GetItem(object_of(pair), 0));
-    unpack_hook = Handle::borrow(PyTuple_GetItem(object_of(pair), 1));
+        Handle::steal(checked(PyObject_CallMethod(as_object(module), "pack", "O", as_object(argument))));
+    packed = Handle::borrow(PyTuple_GetItem(as_object(pair), 0));
+    unpack_hook = Handle::borrow(PyTuple_GetItem(as_object(pair), 1));
 }
 
 Tensor call_unpack(const Handle& unpack_hook, const Handle& packed) {
     const SkipKernels skip(skips_kernels() && meta_operation == nullptr);
-    const Handle value = Handle::steal(checked(PyObject_CallOneArg(object_of(unpack_hook), object_of(packed))));
-    TensorObject* tensor = as_tensor(object_of(value));
+    const Handle value = Handle::steal(checked(PyObject_CallOneArg(as_object(unpack_hook), as_object(packed))));
+    TensorObject* tensor = as_tensor(as_object(value));
     if (tensor == nullptr)
         fail(ErrorKind::Type, "Output of saved tensor unpack_hook expected to be a Tensor but got result of type %s",
-             Py_TYPE(object_of(value))->tp_name);
+             Py_TYPE(as_object(value))->tp_name);
     return Tensor(tensor);
 }
 
@@ -119,36 +117,33 @@ void call_before_write(const Tensor& tensor) {
     const Interpreter::ShowToAll hook_runs;
     const Handle module = Handle::steal(checked(PyImport_ImportModule("clew.autograd.mutation"))),
                  argument = Handle::steal(wrap(tensor));
-    Py_DECREF(checked(PyObject_CallMethod(object_of(module), "before_write", "O", object_of(argument))));
+    Py_DECREF(checked(PyObject_CallMethod(as_object(module), "before_write", "O", as_object(argument))));
 }
 
-PyObject* sparse_call(const char* name, const Tensor& first, const Tensor& second, bool in_place) {
-    const Handle module = Handle::steal(checked(PyImport_ImportModule("clew.sparse._gradients"))),
-                 one = Handle::steal(wrap(first)), other = Handle::steal(wrap(second));
-    return PyObject_CallMethod(object_of(module), name, "OOO", object_of(one), object_of(other),
-                               in_place ? Py_True : Py_False);
+// The result of a function of clew.sparse._gradients; `who` is named where that is no tensor.
+template <class... Arguments>
+Tensor call_sparse(const char* who, const char* name, const char* format, const Arguments&... arguments) {
+    const Handle module = Handle::steal(checked(PyImport_ImportModule("clew.sparse._gradients")));
+    return tensor_or_none(PyObject_CallMethod(as_object(module), name, format, arguments...), who);
 }
 Tensor sparse_sum(const Tensor& before, const Tensor& gradient, bool in_place) {
-    return tensor_or_none(sparse_call("accumulated", before, gradient, in_place), "backward");
+    const Handle one = Handle::steal(wrap(before)), other = Handle::steal(wrap(gradient));
+    return call_sparse("backward", "accumulated", "OOO", as_object(one), as_object(other),
+                       in_place ? Py_True : Py_False);
 }
 Tensor sparse_to_dense(const Tensor& sparse) {
-    return tensor_or_none(sparse_call("made_dense", sparse, {}, false), "backward");
+    const Handle one = Handle::steal(wrap(sparse));
+    return call_sparse("backward", "made_dense", "O", as_object(one));
 }
-
 Tensor sparse_rows(const Tensor& gradient, const Tensor& indices, std::int64_t count, std::int64_t padding) {
-    const Handle module = Handle::steal(checked(PyImport_ImportModule("clew.sparse._gradients"))),
-                 one = Handle::steal(wrap(gradient)), other = Handle::steal(wrap(indices));
-    return tensor_or_none(
-        PyObject_CallMethod(object_of(module), "of_rows", "OOLL", object_of(one), object_of(other), count, padding),
-        "embedding");
+    const Handle one = Handle::steal(wrap(gradient)), other = Handle::steal(wrap(indices));
+    return call_sparse("embedding", "of_rows", "OOLL", as_object(one), as_object(other), static_cast<long long>(count),
+                       static_cast<long long>(padding));
 }
 Tensor sparse_picked(const Tensor& gradient, const Tensor& index, int axis, Sizes sizes) {
-    const Handle module = Handle::steal(checked(PyImport_ImportModule("clew.sparse._gradients"))),
-                 one = Handle::steal(wrap(gradient)), other = Handle::steal(wrap(index)),
+    const Handle one = Handle::steal(wrap(gradient)), other = Handle::steal(wrap(index)),
                  shape = Handle::steal(size_tuple(sizes));
-    return tensor_or_none(PyObject_CallMethod(object_of(module), "of_picked", "OOiO", object_of(one), object_of(other),
-                                              axis, object_of(shape)),
-                          "gather");
+    return call_sparse("gather", "of_picked", "OOiO", as_object(one), as_object(other), axis, as_object(shape));
 }
 
 void check_interrupt() {

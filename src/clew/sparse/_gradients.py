@@ -24,7 +24,7 @@ def accumulated(before: Any, gradient: Any, in_place: bool) -> Tensor:
     return adopt(before, total) if in_place and isinstance(total, SparseTensor) else total
 
 
-def made_dense(sparse: Any, *_: Any) -> Tensor:
+def made_dense(sparse: Any) -> Tensor:
     """The same gradient for those that take dense ones only."""
     dense: Tensor = sparse.to_dense()
     return dense
