@@ -27,7 +27,7 @@ sys.path.append(str(ROOT))  # behind everything installed: an installed clew is 
 
 from bench import machine  # noqa: E402
 from bench.programs import Failed, command, environment, keep  # noqa: E402
-from bench.programs_page import TOLERANCE, relative  # noqa: E402
+from bench.programs_page import TOLERANCE, Compared  # noqa: E402
 from bench.readme import README, fill  # noqa: E402
 from bench.report import markdown  # noqa: E402
 
@@ -42,7 +42,7 @@ ENGINES = "torch", "clew"
 
 
 @dataclass
-class Result:
+class Result(Compared):
     """What is known of a library: the program's numbers and the best time of several rounds, under each engine."""
 
     name: str
@@ -51,13 +51,6 @@ class Result:
     clew_seconds: float = math.nan
     torch_seconds: float = math.nan
     error: str = ""
-
-    @property
-    def difference(self) -> float:
-        """The largest relative difference; infinite where one has more numbers."""
-        if self.error or len(self.clew) != len(self.torch) or not self.clew:
-            return math.inf
-        return max(relative(ours, theirs) for ours, theirs in zip(self.clew, self.torch, strict=True))
 
     @property
     def verdict(self) -> str:

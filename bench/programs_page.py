@@ -14,8 +14,23 @@ from bench.report import markdown
 TOLERANCE = 1e-4
 
 
+class Compared:
+    """The numbers that a program gave under each engine, or why there are none."""
+
+    clew: list[float]
+    torch: list[float]
+    error: str
+
+    @property
+    def difference(self) -> float:
+        """The largest relative difference; infinite where one run has more numbers."""
+        if self.error or len(self.clew) != len(self.torch) or not self.clew:
+            return math.inf
+        return max(relative(ours, theirs) for ours, theirs in zip(self.clew, self.torch, strict=True))
+
+
 @dataclass
-class Result:
+class Result(Compared):
     """What is known of a program: its first losses from one seed, the metric from several, the best times."""
 
     name: str
@@ -28,13 +43,6 @@ class Result:
     steps: int = 0
     stopped: bool = False
     error: str = ""
-
-    @property
-    def difference(self) -> float:
-        """The largest relative difference of the first losses; infinite where one run has more of them."""
-        if self.error or len(self.clew) != len(self.torch) or not self.clew:
-            return math.inf
-        return max(relative(ours, theirs) for ours, theirs in zip(self.clew, self.torch, strict=True))
 
     @property
     def metric(self) -> float:

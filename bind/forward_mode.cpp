@@ -14,12 +14,7 @@ namespace nb = nanobind;
 namespace clew::bind {
 namespace {
 
-Tensor tensor_from(nb::handle object) {
-    TensorObject* const tensor = as_tensor(object.ptr());
-    if (tensor == nullptr)
-        fail(ErrorKind::Type, "forward_ad: expected a Tensor, got %s", Py_TYPE(object.ptr())->tp_name);
-    return Tensor(tensor);
-}
+Tensor tensor_from(nb::handle object) { return bind::tensor_from(object.ptr(), "forward_ad"); }
 
 nb::object given(const Tensor& tensor) { return tensor ? nb::steal(wrap(tensor)) : nb::none(); }
 

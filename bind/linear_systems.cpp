@@ -22,11 +22,7 @@ namespace nb = nanobind;
 namespace clew::bind {
 namespace {
 
-Tensor tensor_from(nb::handle object) {
-    TensorObject* const tensor = as_tensor(object.ptr());
-    if (tensor == nullptr) fail(ErrorKind::Type, "linalg: expected a Tensor, got %s", Py_TYPE(object.ptr())->tp_name);
-    return Tensor(tensor);
-}
+Tensor tensor_from(nb::handle object) { return bind::tensor_from(object.ptr(), "linalg"); }
 nb::object object_of_tensor(Tensor tensor) { return nb::steal(wrap(std::move(tensor))); }
 
 // The axes before the last `count`, and how many matrices they are.

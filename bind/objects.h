@@ -29,6 +29,8 @@ inline TensorObject* as_tensor(PyObject* object) {
         return reinterpret_cast<TensorObject*>(object);
     return nullptr;
 }
+// A TypeError that names `op` if it is none.
+Tensor tensor_from(PyObject* object, const char* op);
 inline Node* as_node(PyObject* object) {
     return PyObject_TypeCheck(object, &node_type) ? reinterpret_cast<Node*>(object) : nullptr;
 }

@@ -17,6 +17,12 @@
 
 namespace clew::bind {
 
+Tensor tensor_from(PyObject* object, const char* op) {
+    TensorObject* const tensor = as_tensor(object);
+    if (tensor == nullptr) fail(ErrorKind::Type, "%s: expected a Tensor, got %s", op, Py_TYPE(object)->tp_name);
+    return Tensor(tensor);
+}
+
 PyTypeObject tensor_type = blank_type();
 
 namespace {

@@ -19,11 +19,7 @@ namespace nb = nanobind;
 namespace clew::bind {
 namespace {
 
-Tensor tensor_from(nb::handle object) {
-    TensorObject* const tensor = as_tensor(object.ptr());
-    if (tensor == nullptr) fail(ErrorKind::Type, "vmap: expected a Tensor, got %s", Py_TYPE(object.ptr())->tp_name);
-    return Tensor(tensor);
-}
+Tensor tensor_from(nb::handle object) { return bind::tensor_from(object.ptr(), "vmap"); }
 
 Batching::Randomness randomness_from(std::string_view name) {
     if (name == "error") return Batching::Error;
