@@ -280,14 +280,18 @@ def _stored_or_dtype(module: str, name: str) -> Any:
     return kind if isinstance(kind, clew.dtype) else None
 
 
-class _Weights(WeightsUnpickler):
-    """Reads tensors and plain data, and nothing else."""
+class _OfFile:
+    """The part of an unpickler that knows the file of its pickle."""
 
     def __init__(
         self, file: IO[bytes], archive: Archive | LegacyFile, storages: _Storages, options: dict[str, Any]
     ) -> None:
-        super().__init__(file, **options)
+        super().__init__(file, **options)  # type: ignore[call-arg]
         self.archive, self.storages = archive, storages
+
+
+class _Weights(_OfFile, WeightsUnpickler):
+    """Reads tensors and plain data, and nothing else."""
 
     def find_class(self, module: str, name: str) -> Any:
         """What makes the things that the pickle names."""
@@ -315,13 +319,7 @@ class _Weights(WeightsUnpickler):
 def _unpickler(module: Any) -> Any:
     """Reads any pickle as this module does, with PyTorch's names for our functions and classes."""
 
-    class Unpickler(module.Unpickler):  # type: ignore[misc]
-        def __init__(
-            self, file: IO[bytes], archive: Archive | LegacyFile, storages: _Storages, options: dict[str, Any]
-        ) -> None:
-            super().__init__(file, **options)
-            self.archive, self.storages = archive, storages
-
+    class Unpickler(_OfFile, module.Unpickler):  # type: ignore[misc]
         def find_class(self, module: str, name: str) -> Any:
             """The function or class that the pickle names."""
             ours = _OURS.get((module, name)) or _TYPES.get((module, name)) or _stored_or_dtype(module, name)
