@@ -30,21 +30,6 @@ def _unflatten_dense_tensors(flat: Tensor, tensors: Iterable[Tensor]) -> tuple[T
     return tuple(parts)
 
 
-def _take_tensors(tensors: Iterable[Tensor], size_limit: int) -> Iterable[list[Tensor]]:
-    """Groups of tensors of one dtype whose elements take at most `size_limit` bytes; a larger one is alone."""
-    groups: dict[Any, list[Tensor]] = {}
-    sizes: dict[Any, int] = {}
-    for tensor in tensors:
-        size = tensor.numel() * tensor.element_size()
-        group = groups.setdefault(tensor.dtype, [])
-        if group and sizes[tensor.dtype] + size > size_limit:
-            yield group
-            group = groups[tensor.dtype] = []
-        sizes[tensor.dtype] = size + (sizes[tensor.dtype] if group else 0)
-        group.append(tensor)
-    yield from (group for group in groups.values() if group)
-
-
 def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Any:
     """A parameter over the tensor."""
     return clew.nn.Parameter(data, requires_grad)

@@ -62,10 +62,6 @@ def is_fx_tracing() -> bool:
 is_fx_symbolic_tracing = is_fx_tracing
 
 
-def is_fx_tracing_warning() -> None:
-    """Nothing: there is only one kind of tracing here."""
-
-
 class ProxyableClassMeta(type):
     """Metaclass of classes whose construction is recorded as one node, where arguments are proxies.
 

@@ -310,10 +310,6 @@ class Graph:
         self._len -= 1
         to_erase._update_args_kwargs(map_arg(to_erase._args, lambda _: None), map_arg(to_erase._kwargs, lambda _: None))
 
-    def _clear_nodes(self) -> None:
-        for node in reversed(self.nodes):
-            self.erase_node(node)
-
     # Passes -----------------------------------------------------------------------------------------------------------
 
     def eliminate_dead_code(self, is_impure_node: Callable[[Node], bool] | None = None) -> bool:
