@@ -79,8 +79,7 @@ void collect(Objects& order, Objects& types, PyObject* object) {
 
 PyObject* call_handler(PyObject* object, PyObject* function, PyObject* types, PyObject* args, PyObject* kwargs) {
     const Handle handler = Handle::steal(checked(PyObject_GetAttr(object, handler_name())));
-    return checked(
-        PyObject_CallFunctionObjArgs(static_cast<PyObject*>(handler.get()), function, types, args, kwargs, nullptr));
+    return checked(PyObject_CallFunctionObjArgs(as_object(handler), function, types, args, kwargs, nullptr));
 }
 
 [[noreturn]] void nobody_answered(PyObject* function, const Objects& types) {
@@ -93,7 +92,7 @@ PyObject* call_handler(PyObject* object, PyObject* function, PyObject* types, Py
     fail(ErrorKind::Type,
          "no implementation found for '%s' on types that implement __torch_function__: [%s]; each returned "
          "NotImplemented",
-         PyUnicode_AsUTF8(checked(PyObject_Str(static_cast<PyObject*>(name.get())))), names.c_str());
+         PyUnicode_AsUTF8(checked(PyObject_Str(as_object(name)))), names.c_str());
 }
 
 PyObject* ask_all(PyObject* function, const Objects& order, const Objects& types, PyObject* args, PyObject* kwargs) {
@@ -174,26 +173,23 @@ PyObject* ask(PyObject* function, const Arguments& arguments) {
 
 PyObject* ask_method(const char* name, const Arguments& arguments) {
     const Handle method = of_tensor(name);
-    return ask(static_cast<PyObject*>(method.get()), arguments);
+    return ask(as_object(method), arguments);
 }
 
 PyObject* ask_method(const char* name, PyObject* self, PyObject* args, PyObject* kwargs) {
     const Handle method = of_tensor(name);
     const Handle first = Handle::steal(checked(PyTuple_Pack(1, self)));
-    const Handle all =
-        args ? Handle::steal(checked(PySequence_Concat(static_cast<PyObject*>(first.get()), args))) : Handle(first);
+    const Handle all = args ? Handle::steal(checked(PySequence_Concat(as_object(first), args))) : Handle(first);
     const Handle named = kwargs ? Handle::borrow(kwargs) : Handle::steal(checked(PyDict_New()));
-    return ask_with(static_cast<PyObject*>(method.get()), static_cast<PyObject*>(all.get()),
-                    static_cast<PyObject*>(named.get()));
+    return ask_with(as_object(method), as_object(all), as_object(named));
 }
 
 PyObject* ask_attribute(const char* name, const char* accessor, PyObject* self, PyObject* value) {
-    const Handle descriptor = Handle::steal(Py_NewRef(checked(_PyType_Lookup(
-        &tensor_type, static_cast<PyObject*>(Handle::steal(checked(PyUnicode_FromString(name))).get())))));
-    const Handle function =
-        Handle::steal(checked(PyObject_GetAttrString(static_cast<PyObject*>(descriptor.get()), accessor)));
+    const Handle descriptor = Handle::steal(Py_NewRef(
+        checked(_PyType_Lookup(&tensor_type, as_object(Handle::steal(checked(PyUnicode_FromString(name))))))));
+    const Handle function = Handle::steal(checked(PyObject_GetAttrString(as_object(descriptor), accessor)));
     PyObject* const values[] = {self, value};
-    return ask(static_cast<PyObject*>(function.get()), {values, value ? 2 : 1, nullptr});
+    return ask(as_object(function), {values, value ? 2 : 1, nullptr});
 }
 
 PyObject* ask_after_error(const char* name, PyObject* self, PyObject* args, PyObject* kwargs) {
@@ -238,7 +234,7 @@ PyObject* disabled_torch_function(PyObject*, PyObject* arguments) {
     const ModeGuard off(kNoTorchFunction, true);
     const Handle given = args ? Handle::steal(PySequence_Tuple(args)) : Handle::steal(PyTuple_New(0));
     if (!given) return nullptr;
-    return PyObject_Call(function, static_cast<PyObject*>(given.get()), kwargs == Py_None ? nullptr : kwargs);
+    return PyObject_Call(function, as_object(given), kwargs == Py_None ? nullptr : kwargs);
 }
 
 PyObject* has_torch_function(PyObject*, PyObject* const* arguments, Py_ssize_t count) {

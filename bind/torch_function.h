@@ -10,9 +10,6 @@
 
 namespace clew::bind {
 
-// A bit of the mode word beside those of core/autograd/mode.h: a TorchFunctionMode is asked about every call.
-inline constexpr std::uint32_t kFunctionMode = 8192;
-
 // Whether the object's class overrides operations: a subclass of Tensor or any other with __torch_function__, unless it
 // is the disabled one.
 bool class_overrides(PyTypeObject* type);

@@ -20,6 +20,7 @@ enum Mode : std::uint32_t {
     kInterpreted = 1024,     // an Interpreter is on this thread's stack
     kMakeMeta = 2048,        // device("meta") as a context: what is made of no tensors has no memory
     kForwardMode = 4096,     // a dual level is open: tensors may have tangents
+    kFunctionMode = 8192,    // a TorchFunctionMode is on the stack: it is asked about every call
 };
 // With one of these, dispatch() leaves the hot path.
 inline constexpr std::uint32_t kDetour = kInterpreted | kTiming | kInferenceMode | kMakeMeta | kUnbackedLives;
