@@ -598,7 +598,9 @@ void settle_values(Program& program, const Slice& slice) {
     for (const int i : slice.beside) {
         Living& living = program.living[at(i)];
         living.made = now;
-        if (living.tensor) living.version = version_of(*living.tensor);
+        if (living.tensor == nullptr) continue;
+        living.version = version_of(*living.tensor);
+        if (is_leaf(living)) note_values_of(*living.tensor);
     }
     if (!program.historyless.empty() || !program.written_leaves.empty()) look_at_inputs(program, false);
 }

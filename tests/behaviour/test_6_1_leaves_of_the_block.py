@@ -704,3 +704,16 @@ def test_without_provenance():
     finally:
         clew._core.provenance(True)
     assert y.forward().item() == 10
+
+
+def test_leaves_that_share_memory_which_numpy_has_seen():
+    x = clew.arange(6.0).view(2, 3)
+    with clew.keep_graph():
+        y = x.clone()
+        whole, row = y.detach().requires_grad_(), y.detach()[0].requires_grad_()
+    seen = whole.detach().numpy()
+    for number, leaf in enumerate([whole, row, whole], 1):
+        x.add_(1.0)
+        leaf.forward()
+        assert seen.tolist() == [[number, number + 1, number + 2], [number + 3, number + 4, number + 5]]
+        assert row.tolist() == seen[0].tolist()
