@@ -198,6 +198,13 @@ class Composition(Overload):
     path: str  # where programs find it, below the module: "nn.functional.glu", "Tensor.new_zeros"
 
 
+def names_in(place: str, owner: Any) -> list[str]:
+    """Those that clew's module, or its Tensor, has at `place`, whatever somebody has asked for before."""
+    names = dir(owner) if place in ("", "Tensor") else vars(owner)  # some are loaded when they are asked for
+    placeholders = importlib.import_module("clew._placeholders").table()  # there once somebody has asked for them
+    return sorted(set(names) - set(placeholders.get(place, ())))
+
+
 @functools.cache
 def compositions() -> tuple[Composition, ...]:
     """The functions of clew.ops, clew.nn.functional and the like and Tensor's methods, each once, by their places."""
@@ -207,11 +214,9 @@ def compositions() -> tuple[Composition, ...]:
     places = (("", module), ("nn.functional.", module.nn.functional), ("Tensor.", module.Tensor), *spaces)
     beside = ("clew._tensor", "clew._typed", "clew._numeric")  # what has to do with tensors, but is no operation
     ours = ("clew.ops.", "clew.nn.functional.", *(f"clew.{name}." for name in NAMESPACES), *beside)
-    others = importlib.import_module("clew._placeholders").table()  # there once somebody has asked for them
     for place, owner in places:
-        names = dir(owner) if owner is module else vars(owner)  # some are loaded when they are asked for
-        for name in sorted(set(names) - set(others.get(place.rstrip("."), ()))):
-            function = getattr(owner, name, None) if owner is module else vars(owner)[name]
+        for name in names_in(place.rstrip("."), owner):
+            function = getattr(owner, name, None) if owner is module else vars(owner).get(name)
             function = getattr(function, "__wrapped__", function)  # of one that asks __torch_function__ first
             if name.startswith("_") or not isinstance(function, types.FunctionType) or function in found:
                 continue

@@ -162,14 +162,14 @@ def catalogue() -> tuple[tuple[Call, ...], ...]:
     found: list[tuple[Call, ...]] = []
     for prefix in ("", "nn.functional."):
         ours, theirs = (clew, torch) if not prefix else (clew.nn.functional, torch.nn.functional)
-        for name in dir(ours):
+        for name in sampling.names_in(prefix.rstrip("."), ours):
             function = getattr(ours, name)
             if name.startswith("_") or name in LEFT_OUT or isinstance(function, type | types.ModuleType):
                 continue
             if not callable(function) or not hasattr(theirs, name):
                 continue
             found.append(tuple(calls_of(prefix + name, function, f"torch.{prefix}{name}", method=False)))
-    for name in dir(clew.Tensor):
+    for name in sampling.names_in("Tensor", clew.Tensor):
         if name.startswith("_") or name in LEFT_OUT or not hasattr(torch.Tensor, name):
             continue
         function = getattr(clew.Tensor, name)
