@@ -32,7 +32,8 @@ def float64():
 
 
 def arrays(program, letter="x"):
-    return {name: one.detach().numpy() for name, one in program._names.items() if name.startswith(letter)}
+    # Copies, since JAX may hold what it was given after its call.
+    return {name: one.detach().numpy().copy() for name, one in program._names.items() if name.startswith(letter)}
 
 
 def check_against_pytorch(case, dtype, tolerance):
@@ -113,7 +114,7 @@ def test_a_convolution_net_trains_as_in_clew():
 
 def test_it_is_pure():
     program = kept_mlp()
-    step, values = jax.jit(program.to_jax()), {"x": program["x"].numpy()}
+    step, values = jax.jit(program.to_jax()), {"x": program["x"].numpy().copy()}
     first = step(values)
     program.run()
     second = step(values)
@@ -123,7 +124,7 @@ def test_it_is_pure():
 
 def test_float32_programs_need_no_wide_types():
     program = kept_mlp()
-    found = jax.jit(program.to_jax())({"x": program["x"].numpy()})
+    found = jax.jit(program.to_jax())({"x": program["x"].numpy().copy()})
     program.run()
     assert found["loss"].dtype == np.float32
     assert_near(np.asarray(found["loss"]), program["loss"].item(), 1e-6)
