@@ -589,18 +589,15 @@ void check_writes(const Program& program, const Slice& slice) {
 }
 
 void settle_values(Program& program, const Slice& slice) {
-    const std::uint64_t now = tick();
-    for (const int i : slice.living) {
-        Living& living = program.living[at(i)];
+    const auto settle = [now = tick()](Living& living) {
         living.made = now;
         if (is_leaf(living)) note_values_of(*living.tensor);
-    }
+    };
+    for (const int i : slice.living) settle(program.living[at(i)]);
     for (const int i : slice.beside) {
         Living& living = program.living[at(i)];
-        living.made = now;
-        if (living.tensor == nullptr) continue;
-        living.version = version_of(*living.tensor);
-        if (is_leaf(living)) note_values_of(*living.tensor);
+        settle(living);
+        if (living.tensor) living.version = version_of(*living.tensor);
     }
     if (!program.historyless.empty() || !program.written_leaves.empty()) look_at_inputs(program, false);
 }
