@@ -216,7 +216,7 @@ def compositions() -> tuple[Composition, ...]:
     ours = ("clew.ops.", "clew.nn.functional.", *(f"clew.{name}." for name in NAMESPACES), *beside)
     for place, owner in places:
         for name in names_in(place.rstrip("."), owner):
-            function = getattr(owner, name, None) if owner is module else vars(owner).get(name)
+            function = getattr(owner, name, None)
             function = getattr(function, "__wrapped__", function)  # of one that asks __torch_function__ first
             if name.startswith("_") or not isinstance(function, types.FunctionType) or function in found:
                 continue
