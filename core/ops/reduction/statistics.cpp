@@ -12,7 +12,6 @@
 namespace clew {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // The three ways to call each: (unbiased), (dim, unbiased, keepdim), (dim, *, correction, keepdim). The last says it
@@ -100,7 +99,7 @@ Tensor variance_gradient(const Tensor& g, const Tensor& x, const CorrectionAttrs
     // reduced, and the formula's number else.
     if (degrees <= 0 && (x.ndim() == 0 || !attrs.dim))
         return mul(g_of_all, where(compare(kEq, x, mean_of_x), number(kNaN, DType::Float64),
-                                   full(Sizes(), kInfinity, x.dtype())));
+                                   full(Sizes(), std::numeric_limits<double>::infinity(), x.dtype())));
     return mul(sub(x, mean_of_x), mul(g_of_all, 2 / degrees));
 }
 // Where all elements are equal the deviation has a corner; its gradient there is 0.
