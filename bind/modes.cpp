@@ -201,6 +201,13 @@ void init_modes(nb::module_& m) {
         "isa", [] { return std::string(kernels::isa_name(kernels::active_isa())); },
         "The instruction set in use: v2, v3 or v4.");
     m.def(
+        "isa_of_processor", [] { return std::string(kernels::isa_name(kernels::best_of_this_cpu())); },
+        "The best instruction set that this processor has: v2, v3 or v4.");
+    nb::list compiled;
+    for (const kernels::Isa isa : {kernels::Isa::v2, kernels::Isa::v3, kernels::Isa::v4})
+        if (kernels::is_compiled(isa)) compiled.append(kernels::isa_name(isa));
+    m.attr("isas") = nb::tuple(compiled);  // that kernels were compiled for, the lowest first
+    m.def(
         "current_site",
         [] {
             const Site site = current_site();

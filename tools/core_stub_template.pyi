@@ -402,6 +402,7 @@ class Tensor:
 dtypes: dict[str, dtype]
 dtype_names: dict[str, dtype]
 functions: dict[str, Operation]
+isas: tuple[str, ...]
 ops: SimpleNamespace
 
 def tensor(data: Any, dtype: dtype | None = ..., requires_grad: bool = ...) -> Tensor: ...

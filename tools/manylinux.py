@@ -76,7 +76,7 @@ def build(out: Path, arch: str) -> Path:
         folder = Path(name)
         run(
             "build", "--wheel", "-o", folder,
-            "-C", f"build-dir=build/manylinux-{arch}", "-C", "cmake.define.CLEW_CCACHE=",
+            "-C", f"build-dir=build/manylinux-{arch}", "-C", "cmake.define.CLEW_LEVELS=all",
             **compilers(folder, arch), **for_another_machine(arch),
         )  # fmt: skip
         (wheel,) = folder.glob("*.whl")

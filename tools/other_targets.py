@@ -16,7 +16,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGETS = ("x86_64-linux-musl", "aarch64-linux-gnu.2.28", "aarch64-macos", "x86_64-windows-gnu")
-FLAGS = ("-std=c++20", "-I.", "-O0", "-w", "-ffp-contract=off", "-fno-math-errno", "-DCLEW_ISA=v2", "-DCLEW_ONE_ISA=v2")
+FLAGS = (
+    "-std=c++20",
+    "-I.",
+    "-O0",
+    "-w",
+    "-ffp-contract=off",
+    "-fno-math-errno",
+    "-DCLEW_ISA=v2",
+    "-DCLEW_ONE_ISA=v2",
+    "-DCLEW_HAS_V2=1",
+)
 
 
 def complaint(target: str, source: Path, folder: Path) -> str:

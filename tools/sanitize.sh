@@ -5,7 +5,7 @@
 #
 # CPython itself is not leak-clean, so leaks are watched by our own counters (tests/conftest.py), not by LeakSanitizer. Tests of
 # the benchmarks are left out. Needs `pip install ".[test,build]"` in the Python that runs it
-# (PYTHON says which; python3 by default).
+# (PYTHON says which; python3 by default). With CLEW_CCACHE=ON each file is compiled by itself, through ccache.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python3}
@@ -13,7 +13,7 @@ build=${CLEW_SANITIZE_BUILD:-build-sanitize}
 
 cmake_command=$("$python" -c "import shutil, sysconfig, os; print(shutil.which('cmake', path=sysconfig.get_path('scripts') + os.pathsep + os.environ['PATH']) or '')")
 ninja_command=$("$python" -c "import shutil, sysconfig, os; print(shutil.which('ninja', path=sysconfig.get_path('scripts') + os.pathsep + os.environ['PATH']) or '')")
-"$cmake_command" -S . -B "$build" -G Ninja -DCMAKE_MAKE_PROGRAM="$ninja_command" -DCLEW_SANITIZE=ON -DPython_EXECUTABLE="$("$python" -c 'import sys; print(sys.executable)')" >/dev/null
+"$cmake_command" -S . -B "$build" -G Ninja -DCMAKE_MAKE_PROGRAM="$ninja_command" -DCLEW_SANITIZE=ON -DCLEW_CCACHE="${CLEW_CCACHE:-OFF}" -DPython_EXECUTABLE="$("$python" -c 'import sys; print(sys.executable)')" >/dev/null
 "$cmake_command" --build "$build"
 
 # A package folder of its own: our Python files beside the sanitized core.

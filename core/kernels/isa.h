@@ -12,7 +12,10 @@ namespace clew::kernels {
 
 enum class Isa { v2, v3, v4 };
 
-Isa active_isa();  // chosen once: the best this CPU has, or what CLEW_ISA (v2, v3, v4) asks for
+// Chosen once: the best that this CPU has and the build compiled, or what CLEW_ISA (v2, v3, v4) asks for.
+Isa active_isa();
+Isa best_of_this_cpu();
+bool is_compiled(Isa);
 const char* isa_name(Isa);
 
 template <class Table>
@@ -32,17 +35,28 @@ const Table& choose(const Table& v2, const Table& v3, const Table& v4) {
 #define CLEW_JOIN_(a, b) a##_##b
 #define CLEW_JOIN(a, b) CLEW_JOIN_(a, b)
 
-// A build under sanitizers has one level only (CLEW_ONE_ISA): what they find does not depend on it.
+// The build defines CLEW_HAS_V2 and so on for each level that it compiles, and CLEW_ONE_ISA where there is only one.
+#ifdef CLEW_HAS_V3
+#define CLEW_V3_OR_V2(family) family##_v3
+#else
+#define CLEW_V3_OR_V2(family) family##_v2  // never chosen
+#endif
+#ifdef CLEW_HAS_V4
+#define CLEW_V4_OR_V2(family) family##_v4
+#else
+#define CLEW_V4_OR_V2(family) family##_v2
+#endif
+
 #ifdef CLEW_ONE_ISA
 #define CLEW_DECLARE_TABLE(Table, family)               \
     extern const Table CLEW_JOIN(family, CLEW_ONE_ISA); \
     inline const Table& family() { return CLEW_JOIN(family, CLEW_ONE_ISA); }
 #else
-#define CLEW_DECLARE_TABLE(Table, family)                                           \
-    extern const Table family##_v2, family##_v3, family##_v4;                       \
-    inline const Table& family() {                                                  \
-        static const Table& chosen = choose(family##_v2, family##_v3, family##_v4); \
-        return chosen;                                                              \
+#define CLEW_DECLARE_TABLE(Table, family)                                                               \
+    extern const Table family##_v2, family##_v3, family##_v4;                                           \
+    inline const Table& family() {                                                                      \
+        static const Table& chosen = choose(family##_v2, CLEW_V3_OR_V2(family), CLEW_V4_OR_V2(family)); \
+        return chosen;                                                                                  \
     }
 #endif
 #define CLEW_EXPORT_TABLE(Table, family, ...)       \

@@ -92,6 +92,10 @@ from .autograd import set_grad_enabled as set_grad_enabled
 __version__ = "0.1.0"
 
 _core.set_package_folder(_os.path.dirname(_os.path.abspath(__file__)) + _os.sep)
+if _core.isa_of_processor() not in _core.isas:
+    from ._instruction_sets import warn_of_another_processor as _warn_of_another_processor
+
+    _warn_of_another_processor(_core.isas, _core.isa_of_processor())
 # Who never seeds draws other numbers each time.
 _core.default_stream().seed(int.from_bytes(_os.urandom(8), "little") >> 11)
 globals().update(_core.dtypes)

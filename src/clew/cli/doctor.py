@@ -68,11 +68,15 @@ def facts() -> Iterator[tuple[str, str]]:
 
 def problems() -> Iterator[str]:
     """What is slower than it need be, with what to do."""
-    flags = cpu_info("flags").split()
-    level = _core.isa()
-    if level != "v4" and "avx512f" in flags and "avx512vl" in flags:
-        yield f"kernels use {level}, though the processor has AVX-512: build without CLEW_LEVEL, which builds one set"
-    elif level == "v2" and not {"avx2", "fma"} <= set(flags):
+    level, best = _core.isa(), _core.isa_of_processor()
+    if level != best and best not in _core.isas:
+        yield (
+            f"kernels use {level}, though the processor has {best}, for which they were not compiled: "
+            "install clew on this machine, or with -C cmake.define.CLEW_LEVELS=all"
+        )
+    elif level != best:
+        yield f"kernels use {level}, though the processor has {best}: unset CLEW_ISA"
+    elif level == "v2" and platform.machine() == "x86_64":
         yield "the processor has no AVX2: kernels work on vectors of 16 bytes"
     allowed, threads = _allowed(), get_num_threads()
     if threads > allowed:
