@@ -22,11 +22,9 @@ BY_VALUES = {
     "allclose": "a truth",
     "equal": "a truth",
     "is_nonzero": "a truth",
-    "histogram": "its edges, which are made of Python's numbers",
     "lstsq": "whether there are residuals",
     "argwhere": "its shape",
     "nonzero": "its shape",
-    "rrelu": "how many are negative, and drawn",
 }
 
 

@@ -7,6 +7,7 @@
 #include "core/kernels/random/distributions.h"
 #include "core/ops/creation/random.h"
 #include "core/ops/dispatch.h"
+#include "core/ops/elementwise/elementwise.h"
 #include "core/ops/functions.h"
 
 namespace clew {
@@ -155,6 +156,33 @@ struct LogNormal : ZeroGradient {
     }
 };
 
+// A kernel of its own, since how many numbers it draws depends on values: a recorded one runs on others.
+struct RReluSlopes : ZeroGradient {
+    struct Attrs {
+        double lower, upper;
+    };
+    static constexpr auto fields = std::tuple{&Attrs::lower, &Attrs::upper};
+    static constexpr OpText text{.schema = "_rrelu_slopes(Tensor self, float lower, float upper)",
+                                 .node = "RreluWithNoiseBackward0",
+                                 .flags = kHidden | kFunction,
+                                 .derivative = "elementwise",
+                                 .domain = "nonzero, lower=0.1, upper=0.3",
+                                 .doc =
+                                     "A draw from U(lower, upper) for each element of self that is at most 0, in "
+                                     "row-major order; 1 for the others. In float64."};
+    static void forward(const Tensor& given, const Attrs& attrs, Generator& generator, Tensor& out) {
+        const Tensor self = as_contiguous(given);
+        out = empty(self.sizes(), DType::Float64);
+        with_floating("rrelu", self, [&]<class T>(const T* from) {
+            double* const to = out.data_as<double>();
+            for (std::int64_t i = 0; i < self.numel(); ++i) {
+                to[i] = 1;
+                if (from[i] <= 0) fill_uniform(generator, to + i, 1, attrs.lower, attrs.upper);
+            }
+        });
+    }
+};
+
 double rounded(double x, DType half) {
     const auto number = static_cast<float>(x);
     return half == DType::Float16 ? static_cast<double>(Float16(number)) : static_cast<double>(BFloat16(number));
@@ -190,6 +218,6 @@ void draw_normal(Generator& generator, const char* op, const Tensor& self, doubl
     });
 }
 
-static const Register<Uniform, Normal, LogNormal, Exponential, Cauchy> distribution_operations;
+static const Register<Uniform, Normal, LogNormal, Exponential, Cauchy, RReluSlopes> distribution_operations;
 
 }  // namespace clew

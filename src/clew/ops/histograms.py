@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from .._core import Tensor
+from .._core import Tensor, dtypes
 from .._domains import domain
 from .._numeric import array_of
 from .._operation import HIDDEN, operation
@@ -75,6 +75,20 @@ def _histc(self: Any, bins: int, min: float, max: float) -> Any:
     return counts.astype(array.dtype)
 
 
+@operation(
+    "_bin_edges(Tensor self, *, int bins)",
+    infer=lambda self, bins: self.new_empty(bins + 1),
+    flags=HIDDEN,
+    domain="self=constant(real(d)), bins=4",
+)
+def _bin_edges(self: Any, bins: int) -> Any:
+    """The edges of equal bins over the elements' range."""
+    low, high = (float(self.min()), float(self.max())) if self.size else (0.0, 1.0)
+    low, high = _range("histogram", low, high, 0.5)
+    kind = dtypes[str(self.dtype)]
+    return array_of(linspace(low, high, bins + 1, dtype=kind))
+
+
 class _Histogram(NamedTuple):
     hist: Tensor
     bin_edges: Tensor
@@ -130,12 +144,10 @@ def histogram(
         (tensor([1., 2., 1.]), tensor([1., 2., 3., 4.]))
     """
     _check_floats("histogram", input)
-    if not isinstance(bins, Tensor):
-        low, high = (0.0, 1.0) if range is None else map(float, range)
-        if range is None and input.numel():
-            array = array_of(input)
-            low, high = float(array.min()), float(array.max())
-        low, high = _range("histogram", low, high, 0.5)
+    if not isinstance(bins, Tensor) and range is None:
+        bins = _bin_edges(input.detach().reshape(-1), bins=max(bins, 0))
+    elif not isinstance(bins, Tensor):
+        low, high = _range("histogram", *map(float, range), 0.5)
         bins = linspace(low, high, max(bins, 0) + 1, dtype=input.dtype)
     if bins.dim() != 1 or bins.shape[0] < 2:
         raise RuntimeError(f"histogram: expected one bin or more, and edges of one axis, got {list(bins.shape)}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import clew
-from clew import Tensor
+from clew import Tensor, _core
 from clew._domains import domain
 
 from .variant import variant
@@ -158,9 +158,7 @@ def rrelu(
     input = input if inplace else input.contiguous()
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
-    negative = input.detach() <= 0
-    slopes = clew.ones_like(input)
-    slopes[negative] = clew.empty(int(negative.sum()), dtype=clew.float64).uniform_(lower, upper).to(input.dtype)
+    slopes = _core.functions["_rrelu_slopes"](input.detach(), lower, upper).to(input.dtype)
     return input.mul_(slopes) if inplace else input * slopes
 
 
