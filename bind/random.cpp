@@ -36,6 +36,24 @@ void set_state(Generator& generator, const nb::bytes& state) {
     generator.set_state(std::string(state.c_str(), state.size()));
 }
 
+// Note [Places in a stream]
+// What runs again with the numbers of its first run goes back to where the stream was, and then on from where it is.
+// If it draws nothing, neither is a change of the stream, and nobody is told: a replay needs to repeat neither.
+class Place {
+public:
+    explicit Place(Generator& generator) : generator_(generator), state_(generator.get_state()) {}
+    void enter() const { generator_.set_state(state_); }
+    void leave(const Place& now) const {
+        const bool drew = generator_.get_state() != state_;
+        generator_.set_state(now.state_);
+        if (drew) announce(generator_);
+    }
+
+private:
+    Generator& generator_;
+    std::string state_;
+};
+
 }  // namespace
 
 void init_random(PyObject* object) {
@@ -48,6 +66,8 @@ void init_random(PyObject* object) {
         .def("random64", &random64)
         .def("get_state", &state_of)
         .def("set_state", &set_state, nb::arg("state"));
+    nb::class_<Place>(module, "PlaceInStream").def("enter", &Place::enter).def("leave", &Place::leave, nb::arg("now"));
+    module.def("place_in_default_stream", [] { return Place(default_generator()); });
     module.def("default_stream", &default_generator, nb::rv_policy::reference);
     // The stream that this thread draws from; None is the default one. Gives what it was before.
     module.def(

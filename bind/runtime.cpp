@@ -97,8 +97,13 @@ bool hooks_active() {
 void call_pack(const Tensor& value, Handle& packed, Handle& unpack_hook) {
     const Interpreter::ShowToAll hook_runs;
     const Handle module = Handle::steal(saved_hooks_module()), argument = Handle::steal(wrap(value));
+    const std::uint32_t before = version_of(*value.get());
     const Handle pair =
         Handle::steal(checked(PyObject_CallMethod(as_object(module), "pack", "O", as_object(argument))));
+    if (version_of(*value.get()) != before)
+        fail(ErrorKind::Runtime,
+             "A saved tensor pack hook is modifying its input in place. Tensors passed as input to pack hook can not "
+             "be modified; return a changed copy instead");
     packed = Handle::borrow(PyTuple_GetItem(as_object(pair), 0));
     unpack_hook = Handle::borrow(PyTuple_GetItem(as_object(pair), 1));
 }

@@ -129,7 +129,9 @@ void Tracer::call_type(PyTypeObject* type, PyObject* const* arguments, std::size
     if (PyType_IsSubtype(type, &PyType_Type)) return define_class();
     const bool shallow = type == &PyZip_Type || type == &PyEnum_Type || type == &PyList_Type || type == &PyTuple_Type ||
                          type == &PyReversed_Type;
+    const bool stores = is_namespace_type(type) || type == &PyDict_Type || type == &PyODict_Type;
     for (std::size_t i = 0; i < count; ++i) {
+        if (stores && PyFloat_CheckExact(arguments[i])) continue;                            // by its name, as it is
         const bool of_dict = PyDict_Check(arguments[i]) || PyDictItems_Check(arguments[i]);  // its keys have been read
         contents(arguments[i], !shallow && !(type == &PyDict_Type && of_dict));
     }

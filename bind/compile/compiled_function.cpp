@@ -24,6 +24,7 @@ namespace {
 
 constexpr int kMostRecordings = 4;            // of one key: the first, and three whose witnesses failed
 constexpr std::size_t kMoreThanVariants = 8;  // calls in a row that are recorded beyond those that are kept
+constexpr std::uint64_t kMissesOfEager = 16;  // in a row, after which a variant of a path that is eager goes
 constexpr std::size_t kHitsForRecording = 4;  // about as many save what one recording costs
 constexpr std::uint32_t kEagerModes = kInterpreted | kSavedHooks | kAnomaly | kInferenceMode | kWatchWrites |
                                       kInBackward | kMakeMeta | kAllowDataWrites | kFunctionMode;
@@ -42,6 +43,7 @@ std::string with_advice(std::string reason) {
     } kAdvice[] = {
         {"cannot be tracked", "call it outside of the function"},
         {"assigns to a global", "return the value, or set an attribute of an object"},
+        {"checkpoint(use_reentrant=False)", "take use_reentrant=True, or checkpoint outside of the function"},
         {"which it has counted up", "count, or take a scheduler's step, outside of the function"},
     };
     for (const auto& [part, advice] : kAdvice)
@@ -126,8 +128,11 @@ nb::object CompiledFunction::call_with(const CallArguments& arguments, PyObject*
     const std::string kind = arguments.key_without_objects();
     const std::shared_ptr<Path> path = path_of(arguments.key), exact = path_of(arguments.key_with_floats()),
                                 alike = path_of("alike " + kind);
-    for (const auto& one : {path, exact, alike})
-        if (one->eager) return run_eagerly(*one, positional, named);
+    for (const auto& one : {path, exact, alike}) {
+        if (!one->eager) continue;
+        drop_missing(arguments.key);
+        return run_eagerly(*one, positional, named);
+    }
     if ((path->rest && path->rest--) || gives_up()) return run(positional, named);
     if (arguments.unknown) {
         stay_eager(*path, arguments.unknown);
@@ -140,6 +145,16 @@ nb::object CompiledFunction::call_with(const CallArguments& arguments, PyObject*
         return run(positional, named);
     }
     return record(arguments, *path, *exact, positional, named);
+}
+
+// Each try of a variant costs up to a replay. Where none is recorded any more, those that fail for long are not tried.
+void CompiledFunction::drop_missing(const std::string& key) {
+    std::vector<std::shared_ptr<Variant>> gone;  // their end may run Python, which may come here
+    std::erase_if(*variants_, [&](const auto& one) {
+        const bool drop = one->key == key && !one->running && one->misses_in_a_row >= kMissesOfEager;
+        if (drop) gone.push_back(one);
+        return drop;
+    });
 }
 
 // Its instances are told apart by what they hold, once the function was given two of them.
@@ -281,6 +296,7 @@ bool CompiledFunction::find(const CallArguments& arguments, nb::object& result) 
         timer.done(variant->program, "", function.ptr());
         if (i && std::erase(*variants_, variant)) variants_->push_front(variant);
         ++hits;
+        variant->misses_in_a_row = 0;
         misses_in_a_row_ = 0;
         debt_ -= debt_ > 0;
         if (!kinds_.empty() && !arguments.addresses.empty()) kinds_.erase(arguments.key_without_objects());
@@ -291,6 +307,7 @@ bool CompiledFunction::find(const CallArguments& arguments, nb::object& result) 
 
 void CompiledFunction::note_miss(Variant& variant, std::string text, const std::string& values) {
     ++variant.misses;
+    ++variant.misses_in_a_row;
     variant.last_miss = text + values;
     if (missed_.empty()) missed_ = variant.last_miss;
     last_miss_ = std::move(text);

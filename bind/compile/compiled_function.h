@@ -53,6 +53,7 @@ private:
     bool is_running(const std::string& key) const;
     bool gives_up();
     const char* meets_new_objects(const CallArguments& arguments, const std::string& kind);
+    void drop_missing(const std::string& key);
     void know_by_content(const CallArguments& arguments);
     nanobind::object call_with(const CallArguments& arguments, PyObject* positional, PyObject* named);
     std::shared_ptr<Path> path_of(const std::string& key);

@@ -97,6 +97,11 @@ bool is_deque(PyObject* object) {
     return reinterpret_cast<PyObject*>(Py_TYPE(object)) == type;
 }
 
+bool is_namespace_type(PyTypeObject* type) {
+    static PyObject* const known = from_module("types", "SimpleNamespace");
+    return reinterpret_cast<PyObject*>(type) == known;
+}
+
 bool is_partial(PyObject* object) {
     static PyObject* const type = from_module("functools", "partial");
     return reinterpret_cast<PyObject*>(Py_TYPE(object)) == type;

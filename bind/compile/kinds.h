@@ -28,6 +28,7 @@ nanobind::object dict_of_class(PyObject* type);
 bool is_builtin_container(PyObject* object);  // or a number or a string
 inline bool may_be_followed(PyObject* object) { return PyFloat_CheckExact(object) || PyList_CheckExact(object); }
 bool is_deque(PyObject* object);
+bool is_namespace_type(PyTypeObject* type);  // types.SimpleNamespace itself
 bool is_partial(PyObject* object);
 bool is_item_getter(PyObject* object);
 bool is_thread_local(PyTypeObject* type);

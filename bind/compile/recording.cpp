@@ -74,14 +74,15 @@ Recording record_with(Recorder& recorder, std::shared_ptr<Variant> variant, PyOb
     }
     Cause cause = tracer.cause.value_or(Cause{});
     if (cause.text.empty() && mode_word != modes) cause.text = "leaves gradients switched on or off otherwise";
-    if (cause.text.empty() && recorder.failed()) cause.text = "catches the error of an operation";
+    if (cause.text.empty() && recorder.failed() && program.refusals.empty())
+        cause.text = "catches the error of an operation";
     if (cause.text.empty() && runs_hook_in_c(program)) cause.text = "runs a hook of a tensor that is not Python";
     variant->form = std::make_unique<ResultForm>(tracer, arguments);
-    if (cause.text.empty()) {
+    if (cause.text.empty() && program.refusals.empty()) {
         variant->value = variant->form->add(result.ptr());
         variant->form->add_effects();
         variant->form->add_graphs(program.began);
-        cause.text = variant->form->unknown;
+        if (!variant->form->unknown.empty()) cause = {variant->form->unknown, tracer.returned_code, tracer.returned_at};
     }
     recorder.end_call(cause.text.empty(), variant->form->tensors, arguments.tensors, variant->form->nodes,
                       variant->form->hooked);

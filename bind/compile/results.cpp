@@ -99,7 +99,7 @@ int ResultForm::add_container(PyObject* object) {
     if (PyODict_CheckExact(object) && !(own && PyDict_GET_SIZE(own)))
         return add_entries(object, {.kind = ValueForm::OrderedDict});
     if (is_set_of_atoms(object)) return add_value({.kind = ValueForm::Set, .object = copied_set(object)});
-    if (is_plain_instance(object))
+    if (is_plain_instance(object) || is_namespace_type(Py_TYPE(object)))
         return add_entries(dict_of(object),
                            {.kind = ValueForm::Instance, .object = nb::borrow(as_object(Py_TYPE(object)))});
     if (const int callable = add_callable(object); callable >= 0) return callable;
@@ -218,6 +218,11 @@ nb::object ResultForm::make_value(const ValueForm& value, Made& made) const {
             return make_callable(value, made);
         case ValueForm::Instance: {
             auto* const type = reinterpret_cast<PyTypeObject*>(value.object.ptr());
+            if (is_namespace_type(type)) {  // whose __dict__ can't be set
+                nb::object space = nb::steal(checked(PyObject_CallNoArgs(as_object(type))));
+                checked(PyDict_Update(dict_of(space.ptr()), make_dict(value, made).ptr()));
+                return space;
+            }
             nb::object instance = nb::steal(checked(type->tp_alloc(type, 0)));
             // Not PyObject_GenericSetDict, which leaves an object of 3.13 with the values that it holds without a dict,
             // too.

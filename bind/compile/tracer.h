@@ -103,6 +103,8 @@ public:
 
     PythonState state;
     std::optional<Cause> cause;
+    Handle returned_code;  // where the call returned last
+    std::int32_t returned_at = 0;
     std::vector<Effect> effects;
     std::unordered_map<PyObject*, FollowedNumber> numbers;
     std::vector<NumberWitness> comparisons;  // of arguments, by their place among the floats

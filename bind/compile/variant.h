@@ -47,6 +47,7 @@ struct Variant {
     std::vector<Carried> carried;
     bool running = false;
     std::uint64_t hits = 0, misses = 0;  // misses: calls of this kind where something read differs
+    std::uint64_t misses_in_a_row = 0;
     std::string last_miss;
     std::string given;         // what the recorded call was given, in words
     std::string recorded_for;  // why another variant of this kind did not do; empty: there was none

@@ -187,6 +187,10 @@ bool Watch::gives_attribute() const {
 
 // To C, which may do more than hand it on.
 void Watch::return_value(PyObject* value) const {
+    if (tracer_.roots_.contains(&frame_)) {
+        tracer_.returned_code = Handle::borrow(reinterpret_cast<void*>(tracer_.code_));
+        tracer_.returned_at = instruction_of(&frame_, tracer_.code_);
+    }
     if (is_entry(&frame_) && !tracer_.roots_.contains(&frame_) && !gives_attribute()) tracer_.contents(value);
 }
 

@@ -213,8 +213,10 @@ void Recorder::note_node(Node* node, int step) {
     if (node == nullptr || node->sequence < program_.began || node->has(Node::kAccumulate) || is_noted(*node)) return;
     for (int i = 0; i < node->slot_count; ++i)
         if (node->slots()[i].state == SlotState::Packed)
-            refuse(format("%s was saved through saved_tensors_hooks, which a program can't fill again yet",
-                          node->kind->node_name));
+            refuse(
+                format("saves values of %s through saved_tensors_hooks, as checkpoint(use_reentrant=False) does, which "
+                       "a program can't fill again yet",
+                       node->kind->node_name));
     if (call_) {
         const std::uint64_t place = node->sequence - program_.began;
         reach(noted_nodes_, place + 1, char{0});

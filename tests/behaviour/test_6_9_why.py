@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import copy
 import os
 import pickle
@@ -223,14 +224,15 @@ def test_why_tells_the_value_that_made_another_variant() -> None:
 
 def test_what_keeps_a_function_eager_has_its_public_name() -> None:
     def run(x: clew.Tensor) -> clew.Tensor:
-        return clew.utils.checkpoint.checkpoint(lambda y: y**2, x, use_reentrant=False)
+        clew.get_rng_state()
+        return x * 2
 
     def silently(x: clew.Tensor) -> clew.Tensor:
         with warnings.catch_warnings():
             return x * 2
 
     for function, called in (
-        (run, "clew.utils.checkpoint.checkpoint"),
+        (run, "clew.random.get_rng_state"),
         (silently, "warnings.catch_warnings.__enter__"),
     ):
         compiled = clew.compile(function)
@@ -241,6 +243,56 @@ def test_what_keeps_a_function_eager_has_its_public_name() -> None:
         said = f"it calls {called}, whose reads cannot be tracked (test_6_9_why.py:"
         assert said in compiled.why(), compiled.why()
         assert f"in {function.__name__})" in compiled.why()
+
+
+def test_what_stays_eager_is_named_by_the_users_call_and_line() -> None:
+    state, checkpoint = types.SimpleNamespace(count=0, total=0.0), clew.utils.checkpoint.checkpoint
+    w, window = clew.ones(2, requires_grad=True), collections.deque([1.0], maxlen=3)
+
+    def saved_by_hooks(x: clew.Tensor) -> clew.Tensor:
+        return clew.autograd.grad(checkpoint(lambda y: (y * w).tanh(), x, use_reentrant=False).sum(), w)[0]
+
+    def drawn_again(x: clew.Tensor) -> clew.Tensor:
+        y = checkpoint(lambda y: clew.nn.functional.dropout(y * w), x * w, use_reentrant=True)
+        y.sum().backward()
+        return y.detach()
+
+    def every_third(x: clew.Tensor) -> clew.Tensor:
+        state.count += 1
+        return x * 2 if state.count % 3 else x
+
+    def summed(x: clew.Tensor) -> None:
+        state.total += x.sum().item()
+
+    def measured(x: clew.Tensor) -> clew.Tensor:
+        window.append(x.sum().item())
+        return x * len(window)
+
+    def made(x: clew.Tensor) -> Any:
+        return collections.deque([x])
+
+    def warned(x: clew.Tensor) -> clew.Tensor:
+        warnings.warn("large", stacklevel=2)
+        return x * 2
+
+    for function, line, reason in (
+        (saved_by_hooks, 1, "checkpoint(use_reentrant=False)"),
+        (drawn_again, None, "state of a random generator"),
+        (every_third, 2, "reads count, which it has counted up"),
+        (summed, None, "read another value of Python: total of a types.SimpleNamespace"),
+        (measured, 2, "reads a collections.deque from before the call"),
+        (made, 1, "gives or keeps a collections.deque that it made"),
+        (warned, 1, "calls warnings.warn, whose reads cannot be tracked"),
+    ):
+        compiled = clew.compile(function)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for i in range(40):
+                compiled(clew.full((2,), float(i)))
+        assert reason in compiled.why(), compiled.why()
+        if line is not None:
+            assert f"(test_6_9_why.py:{function.__code__.co_firstlineno + line} in " in compiled.why(), compiled.why()
+        assert compiled.variants == 0  # none of them is tried for ever
 
 
 def test_bytes_are_those_of_constants_and_tables() -> None:

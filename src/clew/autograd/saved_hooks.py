@@ -15,7 +15,8 @@ Unpack = Callable[[Any], Tensor]
 
 class _Hooks(threading.local):
     def __init__(self) -> None:
-        self.stack: list[tuple[Pack, Unpack]] = []
+        # A tuple, so that a block sets an attribute and sets it back, which clew.compile can follow.
+        self.stack: tuple[tuple[Pack, Unpack], ...] = ()
         self.refusal: str | None = None  # what disable_saved_tensors_hooks says
 
 
@@ -30,13 +31,13 @@ def push(pack_hook: Pack, unpack_hook: Unpack) -> None:
     """
     if _hooks.refusal is not None:
         raise RuntimeError(_hooks.refusal)
-    _hooks.stack.append((pack_hook, unpack_hook))
+    _hooks.stack = (*_hooks.stack, (pack_hook, unpack_hook))
     _core.set_mode("saved_hooks", True)
 
 
 def pop() -> None:
     """Drop the innermost hooks."""
-    _hooks.stack.pop()
+    _hooks.stack = _hooks.stack[:-1]
     if not _hooks.stack:
         _core.set_mode("saved_hooks", False)
 
@@ -61,15 +62,9 @@ def active() -> bool:
 def pack(tensor: Tensor) -> tuple[Any, Unpack]:
     """What the innermost hooks make of a tensor that is to be saved, and how to get it back."""
     pack_hook, unpack_hook = _hooks.stack[-1]
-    before = tensor._version
     recording = _core.set_grad_enabled(False)
     try:
         packed = pack_hook(tensor)
     finally:
         _core.set_grad_enabled(recording)
-    if tensor._version != before:
-        raise RuntimeError(
-            "A saved tensor pack hook is modifying its input in place. Tensors passed as input to pack hook can not be "
-            "modified; return a changed copy instead"
-        )
     return packed, unpack_hook

@@ -39,6 +39,8 @@ _READS = """
     clew._core.asks_for_derivative
     clew._core.batch_of clew._core.increment_version clew._core.broadcast_shapes clew._core._makes_meta
     clew._core.choose_stream clew._core._set_makes_meta clew._core.default_stream clew.ops.einsum.make_plan
+    clew._core.place_in_default_stream clew._core.backward_accumulates
+    clew._core.PlaceInStream.enter clew._core.PlaceInStream.leave
 """
 _TYPES = """
     float int bool str bytes complex tuple list dict set frozenset range zip enumerate reversed map filter slice object
@@ -46,7 +48,7 @@ _TYPES = """
     itertools.accumulate itertools.chain itertools.combinations itertools.combinations_with_replacement
     itertools.count itertools.islice itertools.pairwise itertools.permutations itertools.product itertools.repeat
     itertools.starmap itertools.takewhile itertools.zip_longest itertools.groupby method
-    functools.partial weakref.ReferenceType operator.itemgetter operator.attrgetter
+    functools.partial types.SimpleNamespace weakref.ReferenceType operator.itemgetter operator.attrgetter
 """
 _TENSOR = """
     numel size dim stride storage_offset element_size is_contiguous is_floating_point is_complex

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import clew
-from clew import Tensor
+from clew import Tensor, _core
 from clew.autograd import Function
 from clew.autograd.graph import saved_tensors_hooks
 
@@ -198,15 +198,15 @@ def as_it_was(preserve_rng_state: bool) -> Callable[[], contextlib.AbstractConte
     """A context in which random numbers go on from where they are now; the numbers after it are not affected."""
     if not preserve_rng_state:
         return contextlib.nullcontext
-    then = clew.get_rng_state()
+    then = _core.place_in_default_stream()
 
     @contextlib.contextmanager
     def again() -> Iterator[None]:
-        now = clew.get_rng_state()
-        clew.set_rng_state(then)
+        now = _core.place_in_default_stream()
+        then.enter()
         try:
             yield
         finally:
-            clew.set_rng_state(now)
+            then.leave(now)
 
     return again
