@@ -34,6 +34,7 @@ Known make() {
     const auto& unary = kernels::unary();
     const auto& activation = kernels::activation();
     const auto& parametric = kernels::parametric();
+    const auto& ternary = kernels::ternary();
     const Line lines[] = {
         line(arithmetic.add, 2, "a + b"),
         line(arithmetic.sub, 2, "a - b"),
@@ -49,6 +50,7 @@ Known make() {
         line(unary.reciprocal, 1, "1 / a"),
         line(unary.sqrt, 1, "ROOT(a)"),
         line(unary.rsqrt, 1, "1 / ROOT(a)"),
+        line(ternary.div_mul, 4, "SIZE(d) > (T)1e-30 && SIZE(d) < (T)1e30 ? a * d : a / b * c"),
         line(activation.sigmoid_backward, 2, "a * (b * (1 - b))"),
         line(activation.tanh_backward, 2, "a * (1 - b * b)"),
         line(activation.leaky_relu, 1, 1, "a * (a > 0 ? 1 : p)"),

@@ -85,6 +85,8 @@ Tensor logsigmoid(const Tensor& x);
 Tensor maximum(const Tensor& a, const Tensor& b);  // a NaN on either side wins
 Tensor minimum(const Tensor& a, const Tensor& b);
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
+Tensor div_mul(const Tensor& a, const Tensor& b, const Tensor& factor);  // a / b * factor, in one pass
+Tensor div_mul(Tensor&& donated, const Tensor& b, const Tensor& factor);
 
 // bernoulli.cpp
 Tensor dropout(const Tensor& x, double p);  // as in training

@@ -166,3 +166,25 @@ def test_the_mean_of_all_batches_goes_on():
     for kept, value in zip(layer.buffers(), eager.buffers(), strict=True):
         assert clew.equal(kept, value)
     assert clew.allclose(layer.running_mean, clew.cat(batches).mean(0), atol=1e-6)
+
+
+@pytest.mark.parametrize("dim", [None, 0, 1])
+@pytest.mark.parametrize("name", ["norm", "std"])
+def test_recorded_with_ordinary_numbers_run_with_tiny_ones(name, dim):
+    """The gradient over a norm is one factor where that has all its digits, and is divided by parts elsewhere."""
+
+    def gradient(x, g):
+        y = getattr(x, name)() if dim is None else getattr(x, name)(dim)
+        return clew.autograd.grad(y, x, g.expand_as(y))[0]
+
+    first = clew.linspace(0.5, 2.0, 48).reshape(3, 16)
+    x, g = first.clone().requires_grad_(), clew.ones(())
+    with clew.keep_graph() as program:
+        kept = gradient(x, g)
+    for scale, size in [(1e-30, 1.0), (1e-39, 1.0), (1e-30, 1e30), (1e30, 1e-30), (1.0, 0.0)]:
+        x.data.copy_(first * scale)
+        g.copy_(clew.full((), size))
+        program.run()
+        assert bits([kept]) == bits([gradient(x, g)])
+        exact = gradient(x.detach().double().requires_grad_(), g.double())
+        np.testing.assert_allclose(kept.double().numpy(), exact.numpy(), rtol=1e-5, atol=1e-5 * size)

@@ -66,6 +66,43 @@ struct Lerp {
     }
 };
 
+template <class T>
+void div_mul_block(T* out, const T* const* inputs, int64_t count, const Number*) {
+    const T *a = inputs[0], *b = inputs[1], *c = inputs[2], *quotient = inputs[3];
+    for (int64_t start = 0; start < count; start += kBuffer) {
+        const int64_t end = count - start < kBuffer ? count : start + kBuffer;
+        if (all_moderate(quotient + start, end - start)) {
+            CLEW_VECTORISE
+            for (int64_t i = start; i < end; ++i) out[i] = a[i] * quotient[i];
+        } else {
+            CLEW_VECTORISE
+            for (int64_t i = start; i < end; ++i) {
+                const T by_parts = a[i] / b[i] * c[i], at_once = a[i] * quotient[i];
+                out[i] = is_moderate(quotient[i]) ? at_once : by_parts;
+            }
+        }
+    }
+}
+// One factor for all is the common case.
+template <class T>
+void div_mul_loop(char* const* data, const int64_t* strides, int64_t count) {
+    if (strides[0] != sizeof(T) || strides[1] != sizeof(T) || strides[4] != 0 || !is_moderate(load<T>(data[4])))
+        return in_blocks<T, 4>(div_mul_block<T>, data, strides, count, nullptr);
+    T* out = reinterpret_cast<T*>(data[0]);
+    const T* a = reinterpret_cast<const T*>(data[1]);
+    const T quotient = load<T>(data[4]);
+    CLEW_VECTORISE
+    for (int64_t i = 0; i < count; ++i) out[i] = a[i] * quotient;
+}
+template <class T>
+void complex_div_mul_loop(char* const* data, const int64_t* strides, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+        CLEW_KEEP_SCALAR;
+        const auto at = [&](int k) { return load<Complex<T>>(data[k] + i * strides[k]); };
+        store(data[0] + i * strides[0], at(1) / at(2) * at(3));
+    }
+}
+
 }  // namespace
 
 CLEW_EXPORT_TABLE(TernaryTable, ternary,
@@ -76,6 +113,8 @@ CLEW_EXPORT_TABLE(TernaryTable, ternary,
                       .clamp = {nullptr, ternary_loop<Clamp, uint8_t>, ternary_loop<Clamp, int32_t>,
                                 ternary_loop<Clamp, int64_t>, ternary_loop<Clamp, float>, ternary_loop<Clamp, double>},
                       .lerp = CLEW_INEXACT(ternary_loop, Lerp),
+                      .div_mul = {nullptr, nullptr, nullptr, nullptr, div_mul_loop<float>, div_mul_loop<double>,
+                                  complex_div_mul_loop<float>, complex_div_mul_loop<double>},
                   });
 
 }  // namespace clew::kernels

@@ -44,12 +44,16 @@ template <>
 constexpr bool kTakesRoot<RootOfDeviations> = true;
 
 template <class Op, class Block, class T>
+[[gnu::noinline]] void fold_guarded(Accumulator& high, double& low, const T* block, int64_t length, double around) {
+    if (reduce_block<SumAbs, Block>(block, length, around) == Block(0)) return fold<Op, Block>(high, low, Block(0));
+    fold<Op, double>(high, low, reduce_block<Op, double>(block, length, around));
+}
+template <class Op, class Block, class T>
 CLEW_INLINE void fold_block(Accumulator& high, double& low, const T* block, int64_t length, double around) {
     const Block value = reduce_block<Op, Block>(block, length, around);
     if constexpr (kGuarded<Op, Block>) {
-        const bool zeros = value == Block(0) && reduce_block<SumAbs, Block>(block, length, around) == Block(0);
-        if (!in_range(value) && !zeros)
-            return fold<Op, double>(high, low, reduce_block<Op, double>(block, length, around));
+        if (!in_range(value)) [[unlikely]]
+            return fold_guarded<Op, Block>(high, low, block, length, around);
     }
     fold<Op, Block>(high, low, value);
 }

@@ -187,6 +187,39 @@ struct Addcdiv {
     };
 };
 
+bool is_moderate(const Tensor& x) {
+    constexpr std::int64_t kFew = 4096;
+    if (!x.contiguous() || x.numel() > kFew) return false;
+    if (x.dtype() == DType::Float32) return kernels::all_moderate(x.data_as<float>(), x.numel());
+    return x.dtype() == DType::Float64 && kernels::all_moderate(x.data_as<double>(), x.numel());
+}
+
+// c / b may leave the range of floats, as a gradient over a tiny norm does.
+struct DivMul {
+    static constexpr OpText text{.schema = "_div_mul(Tensor self, Tensor other, Tensor factor)",
+                                 .node = "DivMulBackward0",
+                                 .flags = kHidden,
+                                 .derivative = "elementwise",
+                                 .domain = "nonzero"};
+    static void forward(const Tensor& a, const Tensor& b, const Tensor& c, Tensor& out) {
+        const DType dtype = result_dtype(std::array{a, b, c});
+        Tensor quotient;
+        if (!is_storage_type(dtype) && result_dtype(std::array{c, b}) == dtype)  // with all digits
+            binary("div_mul", kernels::arithmetic().div, c, b, quotient);
+        else
+            quotient = zero();
+        // Who captures kernels may run them on other values.
+        if (kernel_mode == KernelMode::Run && is_moderate(quotient))
+            return binary("div_mul", kernels::arithmetic().mul, a, quotient, out);
+        ternary("div_mul", kernels::ternary().div_mul, std::array{a, b, c, quotient}, out);
+    }
+    static constexpr auto rules = std::tuple{
+        [](const Tensor& g, In<1> b, In<2> c) { return div_mul(g, conj(b), conj(c)); },
+        [](const Tensor& g, In<0> a, In<1> b, In<2> c) { return neg(div_mul(conj(div_mul(a, b, c)), conj(b), g)); },
+        [](const Tensor& g, In<0> a, In<1> b) { return div_mul(conj(a), conj(b), g); },
+    };
+};
+
 struct NanToNum {
     struct Attrs {
         std::optional<double> nan, posinf, neginf;
@@ -234,7 +267,11 @@ struct NanToNum {
 }  // namespace
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) { return run<Where>(condition, a, b); }
+Tensor div_mul(const Tensor& a, const Tensor& b, const Tensor& factor) { return run<DivMul>(a, b, factor); }
+Tensor div_mul(Tensor&& donated, const Tensor& b, const Tensor& factor) {
+    return run_over<DivMul>(std::move(donated), b, factor);
+}
 
-static const Register<WhereNonzero, Where, Lerp, LerpNumber, Addcmul, Addcdiv, NanToNum> ternary_operations;
+static const Register<WhereNonzero, Where, Lerp, LerpNumber, Addcmul, Addcdiv, DivMul, NanToNum> ternary_operations;
 
 }  // namespace clew

@@ -88,7 +88,7 @@ struct NormBackward {
         const ModeGuard guard(kNoGrad | kInBackward, true);
         const double order = attrs.ord.real;
         if (order == 2) {
-            out = mul(div(x, masked_fill(norm, compare(kEq, norm, 0.0), 1.0)), g);  // g / norm may leave its range
+            out = div_mul(x, masked_fill(norm, compare(kEq, norm, 0.0), 1.0), g);  // g / norm may leave its range
             return;
         }
         const Tensor from = order > 1 ? Tensor(x) : in_double(x), whole = order > 1 ? Tensor(norm) : in_double(norm);

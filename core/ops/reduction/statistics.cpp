@@ -109,9 +109,9 @@ Tensor deviation_gradient(const Tensor& g, const Tensor& x, const Tensor& deviat
     const Tensor flat = compare(kEq, deviation, 0.0), divisor = masked_fill(deviation, flat, 1.0);
     if (degrees <= 0) return variance_gradient(masked_fill(div(g, mul(divisor, 2.0)), flat, 0.0), x, attrs);
     const auto of_all = [&](const Tensor& each) { return restore_axes(each, mask, x.ndim(), attrs.keepdim); };
-    const Tensor part =
-        div(sub(x, mean(x, axes_of(mask), true)), of_all(divisor));  // g / deviation may leave its range
-    return mul(part, of_all(masked_fill(div(g, degrees), flat, 0.0)));
+    // g / deviation may leave its range.
+    return div_mul(sub(x, mean(x, axes_of(mask), true)), of_all(divisor),
+                   of_all(masked_fill(div(g, degrees), flat, 0.0)));
 }
 Tensor mean_gradient(const Tensor& g, Sizes sizes, const CorrectionAttrs& attrs) {
     const int ndim = static_cast<int>(sizes.size());

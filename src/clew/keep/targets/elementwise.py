@@ -219,6 +219,7 @@ ARITHMETIC: dict[str, Formula] = {
     "masked_fill": lambda x, mask, *values, value=None: where(mask, values[0] if values else value, x),
     "lerp": lerp,
     "addcmul": lambda x, y, z, value=1: x + y * z * value,
+    "_div_mul": lambda x, y, z: x / y * z,
     "addcdiv": lambda x, y, z, value=1: x + y / z * value,
     "nan_to_num": nan_to_num,
     "sigmoid": sigmoid,
