@@ -1,5 +1,7 @@
 """vmap beside PyTorch's: axes, trees, nesting, gradients, in-place writes, random numbers, and what is refused."""
 
+import importlib
+
 import numpy
 import pytest
 import torch
@@ -310,3 +312,47 @@ def test_blocks_along_a_diagonal():
     same(clew.vmap(lambda one: clew.block_diag(one, y))(x), expected)
     blocks = lambda x: (clew.block_diag(x, y, x) ** 3).sum()  # noqa: E731
     same(clew.func.hessian(blocks)(x[1]), clew.func.jacrev(clew.func.jacrev(blocks))(x[1]))
+
+
+class Rows:
+    """Columns of one length, as tensordict has them: its shape is theirs without what lies behind."""
+
+    def __init__(self, columns, shape):
+        self.columns, self.shape, self.ndim = columns, shape, len(shape)
+
+    def _add_batch_dim(self, *, in_dim, vmap_level):
+        add = importlib.import_module("clew._functorch.vmap")._add_batch_dim
+        left = [size for axis, size in enumerate(self.shape) if axis != in_dim]
+        return Rows({name: add(one, in_dim, vmap_level) for name, one in self.columns.items()}, left)
+
+    def _maybe_remove_batch_dim(self, name, vmap_level, batch_size, out_dim):
+        remove = importlib.import_module("clew._functorch.vmap")._maybe_remove_batch_dim
+        shape = [*self.shape[:out_dim], batch_size, *self.shape[out_dim:]]
+        return Rows(
+            {key: remove(name, one, vmap_level, batch_size, out_dim) for key, one in self.columns.items()}, shape
+        )
+
+
+def test_a_container_puts_its_tensors_into_the_batch_itself():
+    nodes = importlib.import_module("clew.utils._pytree_nodes")
+    nodes.register_pytree_node(Rows, lambda rows: (list(rows.columns.values()), list(rows.columns)), None)
+    try:
+        x, y = clew.arange(6.0).reshape(2, 3), clew.arange(24.0).reshape(2, 3, 4)
+        shapes = []
+
+        def function(rows, factor):
+            shapes.append((rows.shape, *(one.shape for one in rows.columns.values())))
+            return Rows(
+                {"sum": rows.columns["x"] + rows.columns["y"].sum(-1), "same": clew.ones(2)}, rows.shape[:0]
+            ), factor
+
+        rows, factor = clew.vmap(function, in_dims=(1, None), out_dims=(1, 0))(
+            Rows({"x": x, "y": y}, [2, 3]), clew.ones(2)
+        )
+    finally:
+        nodes.BATCHING.remove(Rows)
+        del nodes.NODES[Rows]
+    assert shapes == [([2], (2,), (2, 4))]
+    assert (rows.shape, factor.shape) == ([3], (3, 2))
+    assert rows.columns["sum"].tolist() == (x + y.sum(-1)).tolist()
+    assert rows.columns["same"].tolist() == [[1.0] * 3] * 2

@@ -4,6 +4,9 @@ Note [vmap]
 The function runs once. What it gets stands for one sample, and the core runs each operation on all of them (Note
 [Batched tensors] in core/ops/batching/batched.h). Here trees of arguments are taken apart, axes are moved to where the
 core wants them, the front, and back.
+
+A container whose shape is that of its tensors without their last axes, such as tensordict's, is a leaf if it has the
+methods `_add_batch_dim` and `_maybe_remove_batch_dim`. They call the functions of these names here for each tensor.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from typing import Any
 from .. import _core
 from .._core import Tensor
 from ..utils._pytree import tree_flatten, tree_leaves, tree_unflatten
+from ..utils._pytree_nodes import BATCHING
 
 __all__ = ["vmap"]
 
@@ -88,14 +92,18 @@ class _Call:
 
     def run(self, leaves: list[Any], size: int) -> list[Any]:
         """The results with their batch in front, where they have one."""
-        values = [one if not dim else one.movedim(dim, 0) for one, dim in zip(leaves, self.in_dims, strict=True)]
+        values = [
+            one if not dim or _is_container(one) else one.movedim(dim, 0)
+            for one, dim in zip(leaves, self.in_dims, strict=True)
+        ]
         batch = _core.begin_batch(size, self.randomness)
         try:
             given = [
-                value if dim is None else _core.make_batched(value, batch)
+                value if dim is None else _in_batch(value, dim, batch)
                 for value, dim in zip(values, self.in_dims, strict=True)
             ]
-            results, self.result_spec = tree_flatten(self.func(*tree_unflatten(given, self.spec), **self.kwargs))
+            returned = self.func(*tree_unflatten(given, self.spec), **self.kwargs)
+            results, self.result_spec = tree_flatten(returned, _leaves())
         finally:
             _core.end_batch(batch)
         returned = tree_unflatten(results, self.result_spec)
@@ -122,7 +130,10 @@ class _Call:
         ]
 
     def finished(self, results: list[Any]) -> Any:
-        moved = [one if not dim else one.movedim(0, dim) for one, dim in zip(results, self.result_dims, strict=True)]
+        moved = [
+            one if not dim or _is_container(one) else one.movedim(0, dim)
+            for one, dim in zip(results, self.result_dims, strict=True)
+        ]
         return tree_unflatten(moved, self.result_spec)
 
     def _value(self, result: Any, dim: int | None, batch: int, size: int) -> Any:
@@ -132,6 +143,8 @@ class _Call:
             if is_batched:
                 raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
             return result
+        if _is_container(result):
+            return result._maybe_remove_batch_dim(name, vmap_level=batch, batch_size=size, out_dim=dim)
         if not isinstance(result, Tensor):
             raise ValueError(
                 f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(result)}. Did you mean to set "
@@ -162,7 +175,7 @@ def _taken_apart(
             f"vmap({_name(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap "
             "over a function with no inputs. The latter is unsupported."
         )
-    leaves, spec = tree_flatten(args)
+    leaves, spec = tree_flatten(args, _leaves())
     dims = spread(tuple(in_dims) if isinstance(in_dims, list) else in_dims, spec, args, lambda spec: ValueError(
         f"{said}in_dims is not compatible with the structure of inputs. in_dims has structure "
         f"{tree_flatten(in_dims)[1]} but inputs has structure {spec}."
@@ -184,7 +197,7 @@ def _axis(said: str, leaf: Any, dim: Any) -> int | None:
         return None
     if not isinstance(dim, int):
         raise ValueError(f"{said}Got in_dim={dim} for an input but in_dim must be either an integer dimension or None.")
-    if not isinstance(leaf, Tensor):
+    if not isinstance(leaf, Tensor) and not _is_container(leaf):
         raise ValueError(
             f"{said}Got in_dim={dim} for an input but the input is of type {type(leaf)}. We cannot vmap over "
             "non-Tensor arguments, please use None as the respective in_dim"
@@ -194,7 +207,7 @@ def _axis(said: str, leaf: Any, dim: Any) -> int | None:
             f"{said}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {leaf.ndim} so "
             f"expected in_dim to satisfy -{leaf.ndim} <= in_dim < {leaf.ndim}."
         )
-    return dim % leaf.ndim
+    return dim % int(leaf.ndim)
 
 
 def spread(dims: Any, spec: Any, tree: Any, misfit: Callable[[Any], ValueError]) -> list[Any]:
@@ -206,7 +219,41 @@ def spread(dims: Any, spec: Any, tree: Any, misfit: Callable[[Any], ValueError])
         branches: Sequence[Any] = spec_of_dims.flatten_up_to(tree)
     except ValueError:
         raise misfit(spec) from None
-    return [axis for axis, branch in zip(axes, branches, strict=True) for _ in tree_leaves(branch)]
+    return [axis for axis, branch in zip(axes, branches, strict=True) for _ in tree_leaves(branch, _leaves())]
+
+
+def _is_container(value: Any) -> bool:
+    return bool(BATCHING) and isinstance(value, tuple(BATCHING))
+
+
+def _leaves() -> Callable[[Any], bool] | None:
+    return _is_container if BATCHING else None
+
+
+def _in_batch(value: Any, dim: int, batch: int) -> Any:
+    return (
+        value._add_batch_dim(in_dim=dim, vmap_level=batch) if _is_container(value) else _core.make_batched(value, batch)
+    )
+
+
+def _add_batch_dim(tensor: Tensor, in_dim: int, vmap_level: int) -> Any:
+    """The tensor as that of one sample."""
+    return _core.make_batched(tensor.movedim(in_dim, 0), vmap_level)
+
+
+def _maybe_remove_batch_dim(name: str, tensor: Any, vmap_level: int, batch_size: int, out_dim: int | None) -> Any:
+    """The tensor with all samples along an axis."""
+    if out_dim is None:
+        return tensor
+    whole = (
+        _core.batch_value(tensor) if _core.batch_of(tensor) == vmap_level else tensor.expand(batch_size, *tensor.shape)
+    )
+    return whole.movedim(0, out_dim)
+
+
+def _remove_batch_dim(tensor: Tensor, vmap_level: int, batch_size: int, out_dim: int) -> Any:
+    """The tensor with all samples along an axis."""
+    return _maybe_remove_batch_dim("", tensor, vmap_level, batch_size, out_dim)
 
 
 def _name(func: Callable[..., Any]) -> str:

@@ -40,6 +40,9 @@ NODES: dict[type, tuple[Flatten, Unflatten]] = {
 }
 
 
+BATCHING: list[type] = []  # nodes that are leaves to vmap: they put their tensors into a batch by `_add_batch_dim`
+
+
 @dataclass(frozen=True)
 class SequenceKey:
     """The place of a child in a list, tuple or deque."""
@@ -115,6 +118,8 @@ def register_pytree_node(
     if cls in NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
     NODES[cls] = flatten_fn, unflatten_fn
+    if hasattr(cls, "_add_batch_dim"):
+        BATCHING.append(cls)
     if flatten_with_keys_fn is not None:
         _PATHS[cls] = flatten_with_keys_fn
 
