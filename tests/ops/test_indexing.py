@@ -1,5 +1,7 @@
 """Reading and writing at the places that index tensors name."""
 
+import warnings
+
 import numpy
 import pytest
 from oracle import check, check_error, check_out, module, sample, strided
@@ -369,10 +371,41 @@ def test_nothing_is_written_on_an_error(name, arguments):
     assert x._version == 0
 
 
-def test_reduce_is_not_supported():
-    x = module.zeros(3)
-    with pytest.raises(NotImplementedError, match="use scatter_add"):
-        x.scatter(0, module.tensor([0]), module.ones(1), reduce="add")
+@pytest.mark.parametrize("dtype", ["float32", "int64", "float16"])
+def test_scatter_adds(dtype, oracle):
+    def found(m):
+        x = m.arange(6).reshape(3, 2).to(getattr(m, dtype))
+        at = m.tensor([[0, 1], [0, 1], [2, 1]])
+        row = m.tensor([0, 0, 2])
+        into = m.zeros(3, dtype=x.dtype)
+        into.scatter_(0, row, 2, reduce="add")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # PyTorch's on its deprecation
+            return [
+                x.scatter(0, at, x, reduce="add").tolist(),
+                x[:, 0].scatter(0, row, 3, reduce="add").tolist(),
+                into.tolist(),
+            ]
+
+    assert found(module) == found(oracle)
+    x = module.ones(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="derivative for scatter with reduce='add'"):
+        x.scatter(0, module.tensor([0]), 1.0, reduce="add").sum().backward()
+    with pytest.raises(NotImplementedError, match="use scatter_reduce with reduce='prod'"):
+        x.scatter(0, module.tensor([0]), 1.0, reduce="multiply")
+
+
+def test_products_are_added_into_out(oracle):
+    def found(m):
+        out, other = m.empty(2, 3), m.empty(0)
+        a, b = m.tensor([1.0, 2.0]), m.tensor([3.0, 4.0, 5.0])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert m.addr(m.ones(2, 3), a, b, alpha=2, out=out) is out
+            m.addbmm(m.ones(1, 1), m.ones(2, 1, 3), m.ones(2, 3, 1), out=other)
+        return out.tolist(), other.tolist()
+
+    assert found(module) == found(oracle)
 
 
 @pytest.mark.parametrize(

@@ -29,14 +29,21 @@ void check_writes(const Tensor& self, int axis, const Tensor& index, const Tenso
                  shape_text(source.sizes()).c_str());
 }
 
-void no_reduce(const std::optional<Text>& reduce) {
-    if (!reduce) return;
-    if (*reduce == "add") fail(ErrorKind::NotImplemented, "scatter: reduce='add' is not supported; use scatter_add");
-    if (*reduce == "multiply") fail(ErrorKind::NotImplemented, "scatter: reduce='multiply' is not supported");
+enum class Write { Put, Add };
+
+Write way(const std::optional<Text>& reduce) {
+    if (!reduce) return Write::Put;
+    if (*reduce == "add") return Write::Add;
+    if (*reduce == "multiply")
+        fail(ErrorKind::NotImplemented,
+             "scatter: reduce='multiply' is not supported; use scatter_reduce with reduce='prod'");
     fail(ErrorKind::Runtime, "scatter: reduce argument must be either add or multiply, got '%s'", reduce->data);
 }
-
-enum class Write { Put, Add };
+void no_derivative(const std::optional<Text>& reduce) {
+    if (reduce)
+        fail(ErrorKind::Runtime, "derivative for scatter with reduce='%s' is not implemented; use scatter_add",
+             reduce->data);
+}
 
 void scatter_into(Write how, const char* op, const Tensor& self, std::int64_t dim, const Tensor& given,
                   const Tensor& src, Tensor& out) {
@@ -76,21 +83,22 @@ struct Scatter {
         .domain = "self=real(b, c), dim=0, index=order(b, a).reshape(a, 1), src=real(a, 1)",
         .doc =
             "A copy of self with src written along dim at the places of index (int32 or int64): out[index[i][j]][j] = "
-            "src[i][j] for dim=0; of repeated places the last wins. reduce='add' or 'multiply' combines with what is "
-            "there. The inverse of gather.",
+            "src[i][j] for dim=0; of repeated places the last wins. reduce='add' adds to what is there, without a "
+            "derivative. The inverse of gather.",
         .example =
             ">>> torch.scatter(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 2.0]))\n"
             "tensor([2., 0., 1.])"};
     static void forward(const Tensor& self, const Attrs& attrs, const Tensor& index, const Tensor& src, Tensor& out) {
-        no_reduce(attrs.reduce);
-        scatter_into(Write::Put, "scatter", self, attrs.dim, index, src, out);
+        scatter_into(way(attrs.reduce), "scatter", self, attrs.dim, index, src, out);
     }
     static constexpr auto rules = std::tuple{
         [](const Tensor& g, In<1> index, const Attrs& attrs) {
+            no_derivative(attrs.reduce);
             return scatter(g, static_cast<int>(attrs.dim), index, 0.0);
         },
         nullptr,
         [](const Tensor& g, In<1> index, Shape<2> src, const Attrs& attrs) {
+            no_derivative(attrs.reduce);
             if (index->numel() < 2) return gathered_gradient(g, attrs.dim, index, src);
             // Of several that were written to one place, the last has its gradient.
             const int axis = static_cast<int>(attrs.dim);
@@ -118,7 +126,9 @@ struct ScatterValue {
             ">>> torch.scatter(torch.zeros(3), 0, torch.tensor([2, 0]), 1.0)\n"
             "tensor([1., 0., 1.])"};
     static void forward(const Tensor& self, const Attrs& attrs, const Tensor& given, Tensor& out) {
-        no_reduce(attrs.reduce);
+        if (way(attrs.reduce) == Write::Add)
+            return scatter_into(Write::Add, "scatter", self, attrs.dim, given,
+                                expand(element("scatter", attrs.value, self.dtype()), given.sizes()), out);
         const int axis = wrap_axis(attrs.dim, self.ndim(), "scatter");
         const Tensor index = checked_places(given, "scatter");
         if (index.numel()) {
@@ -131,6 +141,7 @@ struct ScatterValue {
                               element("scatter", attrs.value, out.dtype()).data());
     }
     static constexpr auto rules = std::tuple{[](const Tensor& g, In<1> index, const Attrs& attrs) {
+        no_derivative(attrs.reduce);
         return scatter(g, static_cast<int>(attrs.dim), index, 0.0);
     }};
 };

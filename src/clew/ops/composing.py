@@ -15,6 +15,7 @@ from .. import _core
 from .._core import Tensor, dtype
 from .._domains import domain
 from .._numeric import promote_types
+from .._out import filled
 from ._options import in_place
 from .from_data import tensor
 
@@ -58,7 +59,9 @@ def _added(name: str, input: Tensor, product: Tensor, beta: float, alpha: float)
 
 
 @domain("input=real(a, b), vec1=real(a), vec2=real(b); input=real(b), vec1=real(a), vec2=real(b), beta=0.5, alpha=2")
-def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+def addr(
+    input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1, out: Tensor | None = None
+) -> Tensor:
     """`beta * input + alpha * outer(vec1, vec2)`.
 
     Args:
@@ -76,11 +79,13 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
     if vec1.dim() != 1 or vec2.dim() != 1:
         raise RuntimeError(f"addr: Expected 1-D vectors, got shapes {list(vec1.shape)} and {list(vec2.shape)}")
     product = _ops.outer(vec1.to(promote_types(input.dtype, vec1.dtype)), vec2)
-    return _added("addr", input.to(product.dtype), product, beta, alpha)
+    return filled("addr", _added("addr", input.to(product.dtype), product, beta, alpha), out)
 
 
 @domain("input=real(b, c), batch1=real(a, b, d), batch2=real(a, d, c), beta=0.5, alpha=2")
-def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+def addbmm(
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1, out: Tensor | None = None
+) -> Tensor:
     """`beta * input + alpha * sum over b of batch1[b] @ batch2[b]`.
 
     Args:
@@ -94,7 +99,8 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, al
         >>> torch.addbmm(torch.zeros(1, 1), torch.ones(3, 1, 2), torch.ones(3, 2, 1))
         tensor([[6.]])
     """
-    return _added("addbmm", input, _ops.bmm(batch1, batch2).sum(0), beta, alpha).contiguous()
+    result = _added("addbmm", input, _ops.bmm(batch1, batch2).sum(0), beta, alpha).contiguous()
+    return filled("addbmm", result, out)
 
 
 @domain("real; input=real(c), offset=-1")
