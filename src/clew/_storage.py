@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import weakref
 from typing import Any
@@ -15,6 +16,7 @@ from ._domains import domain
 from ._methods import method
 
 _BFLOAT16 = _core.dtypes["bfloat16"]
+_UINT8 = _core.dtypes["uint8"]
 
 
 class UntypedStorage:
@@ -26,24 +28,56 @@ class UntypedStorage:
         16
     """
 
-    __slots__ = ("__weakref__", "_tensor")
+    __slots__ = ("__weakref__", "_tensor", "_window")
 
-    def __init__(self, tensor: Tensor) -> None:
+    def __init__(self, tensor: Tensor, window: range | None = None) -> None:
         self._tensor = tensor  # any that looks at the memory
+        self._window = window  # of which bytes it consists, if not of all
 
     def nbytes(self) -> int:
         """How many bytes there are."""
-        return int(self._tensor._storage_nbytes)
+        return int(self._tensor._storage_nbytes) if self._window is None else len(self._window)
 
     size = nbytes
 
     def __len__(self) -> int:
         return self.nbytes()
 
+    @classmethod
+    def from_file(cls, filename: str | os.PathLike[str], shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+        """A storage on the first bytes of a file, which are read when they are used.
+
+        Args:
+            shared: what is written to the storage is written to the file. The file is made, or made longer, if needed.
+            nbytes: how many bytes the storage has.
+
+        Raises:
+            RuntimeError: the file is shorter than `nbytes`, and not shared.
+        """
+        if nbytes <= 0:
+            return storage_of(_core.ops._empty((0,), _UINT8))
+        if shared:
+            with open(filename, "ab") as file:
+                if file.tell() < nbytes:
+                    file.truncate(nbytes)
+        elif os.path.getsize(filename) < nbytes:
+            size = os.path.getsize(filename)
+            raise RuntimeError(f"from_file: expected {nbytes} bytes in {filename!r}, got {size}; give a smaller nbytes")
+        return storage_of(_core.from_numpy(numpy.memmap(filename, "uint8", "r+" if shared else "c", 0, (nbytes,))))
+
     def __getitem__(self, index: Any) -> Any:
-        """A byte, from 0 to 255; of a slice a list of them."""
-        found = self._bytes()[index]
-        return found if isinstance(found, int) else found.tolist()
+        """A byte, from 0 to 255; of a slice a storage on the same memory."""
+        if not isinstance(index, slice):
+            return self._bytes()[index]
+        start, stop, step = index.indices(self.nbytes())
+        if step != 1:
+            raise RuntimeError(f"storage: expected a slice with a step of 1, got {step}")
+        window = range(self.nbytes()) if self._window is None else self._window
+        return UntypedStorage(self.elements(_UINT8), window[start:stop])
+
+    def untyped(self) -> UntypedStorage:
+        """The storage itself."""
+        return self
 
     def tolist(self) -> list[int]:
         """All bytes."""
@@ -51,20 +85,23 @@ class UntypedStorage:
 
     def data_ptr(self) -> int:
         """The address of the first byte."""
-        return int(self._tensor.data_ptr() - self._tensor.storage_offset() * self._tensor.element_size())
+        start = 0 if self._window is None else self._window.start
+        return int(self._tensor.data_ptr() - self._tensor.storage_offset() * self._tensor.element_size()) + start
 
-    def _elements(self) -> Tensor:
-        """All of the memory as a vector."""
-        count = self.nbytes() // self._tensor.element_size()
+    def elements(self, kind: dtype | None = None) -> Tensor:
+        """The memory as a vector of this dtype, by default the tensor's."""
+        count = self._tensor._storage_nbytes // self._tensor.element_size()
         whole: Tensor = _core.ops.as_strided(self._tensor.detach(), (count,), (1,), 0)
-        return whole
+        if kind is None:
+            return whole
+        window = range(self.nbytes()) if self._window is None else self._window
+        window = window[: len(window) // kind.itemsize * kind.itemsize]
+        made: Tensor = whole.view(_UINT8)[window.start : window.stop].view(kind)
+        return made
 
     def _bytes(self) -> memoryview:
-        """All of the memory, which the view keeps alive."""
-        whole: Any = self._elements()
-        if whole.dtype is _BFLOAT16:  # which has no format in buffers
-            whole = whole.view(_core.dtypes["int16"])
-        return memoryview(whole).cast("B") if self.nbytes() else memoryview(b"")
+        """The memory, which the view keeps alive."""
+        return memoryview(self.elements(_UINT8)) if self.nbytes() else memoryview(b"")  # type: ignore[arg-type]
 
     def view(self, offset: int, sizes: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
         """A tensor on the memory, with this geometry in elements."""
@@ -73,7 +110,7 @@ class UntypedStorage:
 
     def clone(self) -> UntypedStorage:
         """A copy of the memory."""
-        return storage_of(self._elements().clone())
+        return storage_of(self.elements(None if self._window is None else _UINT8).clone())
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         if self._tensor.is_meta:
@@ -233,7 +270,7 @@ TYPED_STORAGES: dict[str, type[TypedStorage]] = {
 @domain("unsampled, 'it gives no tensor'")
 def storage(self: Tensor) -> TypedStorage:
     """All elements of the memory that the tensor looks at."""
-    return _of_elements(storage_of(self)._elements())
+    return _of_elements(storage_of(self).elements())
 
 
 @method

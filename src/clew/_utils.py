@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import traceback
 from collections.abc import Iterable, Sequence
@@ -33,6 +34,19 @@ def _unflatten_dense_tensors(flat: Tensor, tensors: Iterable[Tensor]) -> tuple[T
 def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Any:
     """A parameter over the tensor."""
     return clew.nn.Parameter(data, requires_grad)
+
+
+def _rebuild_tensor_v2(
+    storage: Any, storage_offset: int, size: Any, stride: Any, requires_grad: bool, backward_hooks: Any, *rest: Any
+) -> Tensor:
+    """A tensor on a storage: what a pickle of PyTorch's, which is no file of `save`, calls."""
+    made: Tensor = storage._tensor.as_strided(size, stride, storage_offset).detach()
+    return made.requires_grad_(requires_grad)
+
+
+def _load_from_bytes(data: bytes) -> Any:
+    """The storage in a pickle of PyTorch's, which is no file of `save`. As any pickle, it can run any code."""
+    return clew.load(io.BytesIO(data), weights_only=False).storage()
 
 
 def _get_available_device_type() -> None:

@@ -335,9 +335,24 @@ def test_what_is_not_supported_says_so():
         clew.library.define("unsupported::c", "(Tensor[] x, Tensor[] y) -> Tensor")
     clew.library.define("unsupported::d", "(Tensor x) -> Tensor")
     with pytest.raises(NotImplementedError, match="register_autograd"):
-        clew.library.impl("unsupported::d", "Autograd", lambda x: x)
+        clew.library.impl("unsupported::d", "AutogradFunctionality", lambda x: x)
     with pytest.raises(ValueError, match="expected a schema"):
         clew.library.define("unsupported::e", "Tensor x")
     clew.library.impl("unsupported::d", "CPU", lambda x: 3)
     with pytest.raises(TypeError, match="expected its kernel to return 1 tensor"):
         clew.ops.unsupported.d(clew.ones(1))
+
+
+def test_a_kernel_for_autograd_is_asked_first(oracle):
+    def found(m, key):
+        lib = m.library.Library(f"composed_{key.lower()}", "FRAGMENT")
+        lib.define("cube(Tensor x) -> Tensor")
+        lib.impl("cube", lambda x: x * 0, "CPU")
+        lib.impl("cube", lambda x: x * x * x, key)
+        x = m.tensor([2.0, 3.0], requires_grad=True)
+        result = getattr(m.ops, lib.ns).cube(x)
+        result.sum().backward()
+        return result.tolist(), x.grad.tolist()
+
+    for key in ("Autograd", "AutogradCPU"):
+        assert found(clew, key) == found(oracle, key) == ([8.0, 27.0], [12.0, 27.0])

@@ -1,5 +1,7 @@
 """Names that libraries reach for behind PyTorch's public ones, and that do something."""
 
+import importlib
+import io
 import pickle
 
 import pytest
@@ -23,8 +25,6 @@ def test_serialization_has_pickle(torch):
 
 def test_the_line_search_finds_what_pytorchs_finds(torch, oracle):
     def found(m):
-        import importlib
-
         search = importlib.import_module(f"{m.__name__}.optim.lbfgs")._strong_wolfe
         start, direction = m.tensor([2.0, -1.0]), m.tensor([-1.0, 3.0])
 
@@ -38,3 +38,60 @@ def test_the_line_search_finds_what_pytorchs_finds(torch, oracle):
         return [loss, *grad.tolist(), t, calls]
 
     assert found(torch) == pytest.approx(found(oracle), rel=1e-5)
+
+
+@pytest.mark.parametrize("bounds", [None, (0.2, 0.3)])
+@pytest.mark.parametrize("ends", [(0.0, 1.0, -2.0, 1.0, 0.5, 1.0), (1.0, 0.5, 1.0, 0.0, 1.0, -2.0)])
+def test_the_cubic_is_least_where_pytorchs_is(ends, bounds, torch, oracle):
+    found, wanted = (
+        float(importlib.import_module(f"{m.__name__}.optim.lbfgs")._cubic_interpolate(*map(m.tensor, ends), bounds))
+        for m in (torch, oracle)
+    )
+    assert found == pytest.approx(wanted, rel=1e-6)
+
+
+def test_a_factorization_that_stops_leaves_what_lapack_leaves(torch, oracle):
+    rows = [[4.0, 2.0, 1.0], [2.0, 3.0, 1.0], [1.0, 1.0, -5.0]], [[4.0, 2.0, 1.0], [2.0, -3.0, 1.0], [1.0, 1.0, 9.0]]
+    for upper in (False, True):
+        (found, at), (wanted, at_theirs) = (
+            m.linalg.cholesky_ex(m.tensor(rows, dtype=m.float64), upper=upper) for m in (torch, oracle)
+        )
+        assert at.tolist() == at_theirs.tolist() == [3, 2]
+        assert found.flatten().tolist() == pytest.approx(wanted.flatten().tolist())
+
+
+def test_a_storage_on_a_file_is_cut_into_tensors(torch, oracle, tmp_path):
+    file = tmp_path / "numbers"
+    found = []
+    for m in (torch, oracle):
+        file.write_bytes(bytes(range(32)))
+        storage = m.UntypedStorage.from_file(str(file), False, 32).untyped()
+        part = storage[8:24]
+        values = m.asarray(part, dtype=m.uint8)
+        values[0] = 200  # which the file does not get
+        wide = m.asarray(part, dtype=m.int64)
+        shared = m.UntypedStorage.from_file(str(file), True, 34)
+        m.asarray(shared[32:], dtype=m.uint8).fill_(7)
+        found.append([part.nbytes(), part[4:6].tolist(), part.tolist(), storage[8], wide.tolist(), file.read_bytes()])
+        with pytest.raises(RuntimeError, match="step of"):
+            storage[::2]
+        with pytest.raises(RuntimeError, match="35"):
+            m.UntypedStorage.from_file(str(file), False, 35)
+    assert found[0] == found[1]
+
+
+def test_pytorchs_plain_pickles_are_read(torch, oracle):
+    class Unpickler(pickle.Unpickler):
+        def find_class(self, module, name):
+            where = module.replace("torch", torch.__name__, 1) if module.startswith("torch") else module
+            return super().find_class(where, name)
+
+    base = oracle.arange(6.0)
+    given = [base[1:].view(5), oracle.ones(2, 3).t(), oracle.ones(2, dtype=oracle.bfloat16), oracle.eye(2)]
+    given.append(given[-1].clone().requires_grad_())
+    found = Unpickler(io.BytesIO(pickle.dumps(given))).load()
+    for ours, theirs in zip(found, given, strict=True):
+        assert type(ours) is torch.Tensor
+        assert ours.tolist() == theirs.tolist()
+        assert ours.stride() == theirs.stride()
+        assert (str(ours.dtype), ours.requires_grad) == (str(theirs.dtype), theirs.requires_grad)

@@ -54,6 +54,8 @@ class CustomOpDef:
             if self._vmap is None:
                 return run_loop(self, batch, args, kwargs)
             return run_rule(self._vmap, f"the vmap rule of {self._qualname}", batch, *self._arranged(args, kwargs))
+        if "autograd" in self._kernels:
+            return self._kernels["autograd"](*args, **kwargs)
         if self._records(args, kwargs):
             if self._function is not None or not self._composite:
                 return _recorded(self, *self._arranged(args, kwargs))

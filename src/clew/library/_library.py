@@ -194,8 +194,11 @@ class Library:
     ) -> None:
         """Compute an operation by `fn`; with "Meta", say its shapes.
 
+        With "Autograd" or "AutogradCPU" each call is one of `fn`, whose operations are recorded; kernels for other keys
+        are not asked.
+
         Raises:
-            NotImplementedError: a key for autograd; use `register_autograd`.
+            NotImplementedError: a key for another transform.
         """
         name = op_name.name() if isinstance(op_name, OpOverload) else op_name
         definition = _find(name if "::" in name else f"{self.ns}::{name}", "Library.impl")
@@ -213,7 +216,11 @@ class Library:
 def _register(definition: CustomOpDef, key: str, fn: Callable[..., Any]) -> None:
     if key == "Meta":
         definition.register_fake(fn)
-    elif key.startswith(("Autograd", "AutoDispatch", "Functionalize", "Batched", "FuncTorch")):
+    elif key in ("Autograd", "AutogradCPU"):
+        definition.register_kernel("autograd", fn)
+    elif key.startswith(
+        ("AutogradFunctionality", "AutogradOther", "AutoDispatch", "Functionalize", "Batched", "FuncTorch")
+    ):
         raise NotImplementedError(f"library.impl: the dispatch key {key} is not supported; use register_autograd")
     else:
         every = key in ("", "default", "CompositeExplicitAutograd", "CompositeImplicitAutograd")

@@ -23,17 +23,26 @@ def _lower(a: Array) -> Array:
 
 
 def cholesky(a: Array) -> tuple[Array, Array]:
-    """Lower factors, from the lower triangles alone, and codes. Where a factorization stops, the rest is zeros."""
+    """Lower factors, from the lower triangles alone, and codes.
+
+    Where a factorization stops, the columns before are done, the pivot is that which is not positive, and the rest is
+    as it was, as LAPACK leaves it: methods of trust regions read it.
+    """
     codes = numpy.zeros(a.shape[:-2], numpy.int32)
     try:
         return _lower(a), codes
     except LinAlgError:
         pass
-    factors = numpy.zeros_like(a)
+    factors = numpy.tril(a)
     for place in numpy.ndindex(codes.shape):
+        factor = factors[place]
         size = _definite_minor(a[place])
-        factors[place][:size, :size] = _lower(a[place][:size, :size])
-        codes[place] = 0 if size == a.shape[-1] else size + 1
+        factor[:size, :size] = _lower(a[place][:size, :size])
+        if size < a.shape[-1]:
+            below = numpy.linalg.solve(factor[:size, :size], factor[size:, :size].conj().T).conj().T
+            factor[size:, :size] = below
+            factor[size, size] -= (below[0] * below[0].conj()).sum()
+            codes[place] = size + 1
     return factors, codes
 
 

@@ -145,7 +145,7 @@ def cholesky_ex(
 
     Returns:
         `L`, and `info` (int32, one for each matrix): 0, or the order of the leading minor that is not
-        positive-definite. Then only the part of `L` before it is filled.
+        positive-definite. Then only the columns of `L` before it are those of a factor.
 
     Raises:
         RuntimeError: the matrices are not square, or integers.

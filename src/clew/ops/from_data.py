@@ -10,6 +10,7 @@ from .. import _core
 from .._core import Tensor
 from .._device import CPU, check_device, get_default_device, placed
 from .._domains import domain
+from .._storage import UntypedStorage
 from ._options import check_options, checked_dtype
 
 __all__ = ["as_tensor", "asarray", "tensor"]
@@ -88,6 +89,8 @@ def asarray(
         >>> torch.asarray([1, 2], copy=True)
         tensor([1, 2])
     """
+    if isinstance(obj, UntypedStorage) and dtype is not None:
+        obj = obj.elements(checked_dtype("asarray", dtype))
     if copy:
         result = obj.detach().clone() if isinstance(obj, Tensor) else tensor(obj)
         result = as_tensor(result, dtype, device)

@@ -9,7 +9,7 @@ import clew
 from clew import Tensor
 
 from .groups import Params
-from .line_search import DECREASE, FLATTEN, Point, strong_wolfe
+from .line_search import DECREASE, FLATTEN, Point, least_of_cubic, strong_wolfe
 from .optimizer import Optimizer, evaluate
 
 
@@ -221,6 +221,16 @@ def _strong_wolfe(
     start = Point(0.0, float(f), g, float(gtd))
     found = strong_wolfe(at, start, float(t), _largest(d), tolerance_change, max_ls)
     return found.loss, found.grad, found.t, calls
+
+
+def _cubic_interpolate(
+    x1: Any, f1: Any, g1: Any, x2: Any, f2: Any, g2: Any, bounds: tuple[Any, Any] | None = None
+) -> float:
+    """Where the cubic through two points with their slopes is least, within bounds, as libraries ask for it."""
+    none = clew.empty(0)  # a gradient is not read
+    one, other = (Point(float(x), float(f), none, float(g)) for x, f, g in ((x1, f1, g1), (x2, f2, g2)))
+    low, high = bounds or (min(x1, x2), max(x1, x2))
+    return least_of_cubic(one, other, float(low), float(high))
 
 
 def _real(tensor: Tensor) -> Tensor:

@@ -45,7 +45,7 @@ def strong_wolfe(
             return point
         if point.slope >= 0:
             return _zoom(evaluate, start, before, point, reach, tolerance, limit - tries)
-        further = _minimum(before, point, point.t + 0.01 * (point.t - before.t), point.t * 10)
+        further = least_of_cubic(before, point, point.t + 0.01 * (point.t - before.t), point.t * 10)
         before, point = point, evaluate(further)
     return start if start.loss <= point.loss else point
 
@@ -66,7 +66,7 @@ def _zoom(
         if high.t == low.t or abs(high.t - low.t) * reach < tolerance:
             break
         left, right = min(low.t, high.t), max(low.t, high.t)
-        t = _minimum(low, high, left, right)
+        t = least_of_cubic(low, high, left, right)
         margin = 0.1 * (right - left)
         near_end = min(right - t, t - left) < margin
         if near_end and (slow or t >= right or t <= left):
@@ -93,7 +93,7 @@ def _is_flat(point: Point, start: Point) -> bool:
     return abs(point.slope) <= -FLATTEN * start.slope
 
 
-def _minimum(a: Point, b: Point, lowest: float, highest: float) -> float:
+def least_of_cubic(a: Point, b: Point, lowest: float, highest: float) -> float:
     """Where the cubic through two points with their slopes is least, within bounds; their middle if nowhere."""
     if a.t > b.t:
         a, b = b, a
