@@ -67,7 +67,6 @@ _SUBSTITUTES = [
     (r"PyTorchFile.*|_storage.*", "save and load"),
     (r"is_.*|qscheme", "float32 and float64"),
     (r"(autograd\.)?profiler.*", "`clew xray`, memory.timeline() and graph.explain()"),
-    (r"utils\.benchmark.*", "timeit, or `clew bench`"),
     (r"nn\.attention.*", "nn.functional.scaled_dot_product_attention"),
     (r"__config__", "`clew doctor`"),
     (r"distributed\..*", "the collectives of clew.distributed, over MPI"),
@@ -80,7 +79,7 @@ _SUBSTITUTES = [
 # Names that begin as those of the language do, and are PyTorch's.
 _DUNDERS = {"__config__", "__future__"}
 # Modules that PyTorch has, of whose names no account is kept.
-_MODULES = {"__config__", "_dynamo", "_inductor", "utils.benchmark"}
+_MODULES = {"__config__", "_dynamo", "_inductor"}
 
 
 @functools.cache

@@ -256,3 +256,40 @@ def test_old_names_of_initializers_say_so(name, agree):
             return plain(getattr(m.nn.init, name)(m.zeros(4, 3)))
 
     agree(program)
+
+
+@pytest.mark.parametrize("targets", [[0, 2, 4, 8, 9, 4], [0, 1, 2, 2, 1, 0], [9, 8, 9, 7, 6, 8]])
+def test_the_adaptive_softmax(targets, torch, oracle):
+    def found(m):
+        layer = m.nn.AdaptiveLogSoftmaxWithLoss(8, 10, [3, 6], div_value=2.0, head_bias=True)
+        with m.no_grad():
+            for parameter in layer.parameters():
+                parameter.copy_(ramp(m, *parameter.shape).cos() * 3)
+        x = ramp(m, 6, 8).sin().requires_grad_()
+        output, loss = layer(x, m.tensor(targets))
+        (loss + output[0]).backward()
+        one = layer(x[1], m.tensor(targets[1]))
+        shown = [output, loss, x.grad, one.output, one.loss, layer.log_prob(x)]
+        names = [name for name, _ in layer.named_parameters()]
+        return [plain(value) for value in shown], layer.predict(x).tolist(), names, repr(layer)
+
+    (values, *rest), (wanted, *rest_wanted) = found(torch), found(oracle)
+    assert rest == rest_wanted
+    for ours, theirs in zip(values, wanted, strict=True):
+        assert ours == pytest.approx(theirs, abs=1e-5)
+
+
+def test_the_adaptive_softmax_refuses_what_pytorchs_does(torch, oracle):
+    for m in (torch, oracle):
+        for cutoffs in ([], [3, 2], [2, 2], [0, 3], [3, 10], [2.5]):
+            with pytest.raises(ValueError, match=r"cutoffs should be a sequence"):
+                m.nn.AdaptiveLogSoftmaxWithLoss(8, 10, cutoffs)
+        layer = m.nn.AdaptiveLogSoftmaxWithLoss(8, 10, [3])
+        for x, target, said in [
+            (m.ones(2, 8), m.tensor([0, 10]), "Target values should be in"),
+            (m.ones(2, 8), m.tensor([0]), "same size in the batch"),
+            (m.ones(1), m.tensor([0]), "1D target tensor expects 2D input"),
+            (m.ones(2, 8), m.tensor([[0]]), "0D or 1D target"),
+        ]:
+            with pytest.raises(RuntimeError, match=said):
+                layer(x, target)
