@@ -95,3 +95,39 @@ def test_pytorchs_plain_pickles_are_read(torch, oracle):
         assert ours.tolist() == theirs.tolist()
         assert ours.stride() == theirs.stride()
         assert (str(ours.dtype), ours.requires_grad) == (str(theirs.dtype), theirs.requires_grad)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("batch_size", [2, None])
+def test_a_pass_through_a_loader_may_be_derived_from(stream, batch_size, torch, oracle):
+    def found(m):
+        data = importlib.import_module(f"{m.__name__}.utils.data.dataloader")
+
+        class Stream(m.utils.data.IterableDataset):
+            def __iter__(self):
+                return iter(range(5))
+
+        ours = m is torch  # where the name is there for programs that run as PyTorch's
+        place = importlib.import_module("clew.utils.data.iterators") if ours else data
+
+        class Pass(place._BaseDataLoaderIter):
+            def __init__(self, loader):
+                super().__init__(loader)
+                self._fetcher = data._DatasetKind.create_fetcher(
+                    self._dataset_kind, self._dataset, self._auto_collation, self._collate_fn, self._drop_last
+                )
+
+            def _next_data(self):
+                return self._fetcher.fetch(self._next_index())
+
+        loader = m.utils.data.DataLoader(Stream() if stream else list(range(5)), batch_size=batch_size)
+        loader.check_worker_number_rationality()
+        once = Pass(loader)
+        seen = [[one.tolist() if hasattr(one, "tolist") else one for one in once], once._num_yielded]
+        if stream:
+            return [*seen, once._fetcher.ended, list(once._fetcher.dataset_iter)]
+        once._reset(loader)
+        again = next(once)
+        return [*seen, again.tolist() if hasattr(again, "tolist") else again, len(once), once._fetcher.dataset]
+
+    assert found(torch) == found(oracle)

@@ -125,6 +125,11 @@ class DataLoader(Generic[T_co]):
         """Of what a fetcher is asked for: lists of indices, or single ones."""
         return self.sampler if self.batch_sampler is None else self.batch_sampler
 
+    _index_sampler = _order
+
+    def check_worker_number_rationality(self) -> None:
+        """PyTorch's warning of more workers than processors; there is none."""
+
     def _fetcher(self) -> Callable[[Any], Fetcher]:
         return partial(
             Fetcher, collate=self.collate_fn, is_batched=self.batch_sampler is not None, drop_last=self.drop_last
@@ -170,6 +175,13 @@ class _DatasetKind:
     """How a dataset is read: by an index, or as a stream."""
 
     Map, Iterable = 0, 1
+
+    @staticmethod
+    def create_fetcher(kind: int, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool) -> Any:
+        """What takes batches from a dataset, for iterators of libraries."""
+        from .iterators import StreamFetcher
+
+        return StreamFetcher(dataset, collate_fn, auto_collation, drop_last)
 
 
 _FIXED = {"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"}
