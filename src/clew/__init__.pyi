@@ -151,6 +151,7 @@ from clew.fft._short_time import stft as stft
 from clew.linalg._low_rank import svd_lowrank as svd_lowrank
 from clew.func._vmap import vmap as vmap
 from clew.graph.memory.why_alive import why_alive as why_alive
+from ._functions import _rrelu_slopes as _rrelu_slopes
 from ._functions import abs as abs
 from ._functions import abs_ as abs_
 from ._functions import absolute as absolute

@@ -4,6 +4,7 @@ No step may depend on values that decided something when it was recorded.
 """
 
 import numpy as np
+import public_functions
 import pytest
 import sampling
 from ops.test_registry import Prepared
@@ -125,6 +126,53 @@ def test_other_values(overload):
         pytest.skip(BY_VALUES[overload.operation])
     for sample in sampling.samples(overload, seed=0, dtype="float32"):
         check(sample, CHANGES)
+
+
+# What draws as many numbers as its values ask for, and what takes its limits from them.
+OF_VALUES = [
+    public_functions.Function("F.rrelu(x, training=True)", "x=nonzero(2, 3)"),
+    public_functions.Function("torch.histc(x, 4)", "x=real(6)"),
+    public_functions.Function("torch.histogram(x.detach(), 4).hist", "x=real(6)"),
+    public_functions.Function("torch.histogram(x.detach(), 4).bin_edges", "x=real(6)"),
+]
+
+
+@pytest.mark.parametrize("function", [*public_functions.functions(), *OF_VALUES], ids=str)
+def test_other_values_of_public_functions(function, monkeypatch):
+    call, arrays = function.on(clew)
+    seed = clew.manual_seed
+    monkeypatch.setattr(clew, "manual_seed", lambda seed: None)  # which these functions call; a block may not
+
+    def run(values):
+        results = call(*values)
+        if differentiable := [one for one in results if one.requires_grad]:
+            sum((one * one).sum() for one in differentiable).backward()
+        return results
+
+    values = [clew.from_numpy(one.copy()).requires_grad_() for one in arrays]
+    seed(0)
+    with clew.keep_graph() as program:
+        kept = run(values)
+    rng = np.random.default_rng(0)
+    for change in CHANGES:
+        copies = [array.copy() for array in arrays]
+        for copy in copies[:1]:
+            if copy.size:
+                change(copy, rng)
+        for one, copy in zip(values, copies, strict=True):
+            one.data.copy_(clew.from_numpy(copy))
+            one.grad = None
+        eager = [clew.from_numpy(copy).requires_grad_() for copy in copies]
+        seed(0)
+        try:
+            wanted = run(eager)
+        except (RuntimeError, ValueError, IndexError):
+            continue  # refused, in eager execution, too
+        seed(0)
+        program.run()
+        wanted += [one.grad for one in eager if one.grad is not None]
+        got = [*kept, *[one.grad for one in values if one.grad is not None]]
+        assert bits(got) == bits(wanted), f"{change.__name__}: {[*zip(got, wanted, strict=True)]}"
 
 
 def twice(prepared):
