@@ -18,8 +18,11 @@ namespace clew::bind {
 namespace {
 
 std::string package_folder;
+// Its frames lie between a `with` of the user's and ours, which is a generator.
+std::string contextlib_file;
 
-// From file name object to whether it lies in the package. Names are kept alive, so that a pointer is never reused.
+// From file name object to whether it lies in the package, or between its frames. Names are kept alive, so that a
+// pointer is never reused.
 struct Names {
     static constexpr std::size_t kSlots = 1024;
     struct Entry {
@@ -43,7 +46,8 @@ struct Names {
         const char* text = PyUnicode_AsUTF8(name);
         if (text == nullptr) PyErr_Clear();
         const bool ours =
-            text && !package_folder.empty() && std::strncmp(text, package_folder.c_str(), package_folder.size()) == 0;
+            text && !package_folder.empty() &&
+            (std::strncmp(text, package_folder.c_str(), package_folder.size()) == 0 || text == contextlib_file);
         std::size_t i = slot_of(name);
         while (entries[i].name) i = (i + 1) % kSlots;
         entries[i] = {Py_NewRef(name), ours};
@@ -59,6 +63,17 @@ struct Names {
     }
 };
 Names names;
+
+std::string file_of_module(const char* name) {
+    PyObject* const module = PyImport_ImportModule(name);
+    PyObject* const path = module ? PyObject_GetAttrString(module, "__file__") : nullptr;
+    const char* const found = path ? PyUnicode_AsUTF8(path) : nullptr;
+    if (found == nullptr) PyErr_Clear();
+    std::string text = found ? found : "<none>/";
+    Py_XDECREF(path);
+    Py_XDECREF(module);
+    return text;
+}
 
 }  // namespace
 
@@ -79,13 +94,7 @@ namespace {
 
 bool is_of_library(PyObject* file) {
     static const std::string folder = [] {
-        PyObject* const module = PyImport_ImportModule("os");
-        PyObject* const path = module ? PyObject_GetAttrString(module, "__file__") : nullptr;
-        const char* const found = path ? PyUnicode_AsUTF8(path) : nullptr;
-        if (found == nullptr) PyErr_Clear();
-        const std::string text = found ? found : "<none>/";
-        Py_XDECREF(path);
-        Py_XDECREF(module);
+        const std::string text = file_of_module("os");
         return text.substr(0, text.rfind('/') + 1);
     }();
     const char* const text = PyUnicode_AsUTF8(file);
@@ -173,6 +182,7 @@ Site users_site() { return current_site(); }
 
 void set_package_folder(const char* folder) {
     package_folder = folder;
+    contextlib_file = file_of_module("contextlib");
     names.clear();
 }
 

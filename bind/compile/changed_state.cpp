@@ -1,9 +1,12 @@
 // What to say of state that is not as it was.
+#include <cstring>
+
 #include "bind/compile/kinds.h"
 #include "bind/compile/python_state.h"
 #include "bind/compile/wording.h"
 #include "bind/errors.h"
 #include "bind/objects.h"
+#include "bind/site.h"
 
 namespace nb = nanobind;
 
@@ -25,11 +28,27 @@ bool PythonState::fails(PyObject* holder, PyObject* key, PyObject* now, PyObject
     for (const Instance& one : instances_)
         if (one.dict.ptr() == holder) holder = one.object.ptr();
     const std::string cell = PyCell_Check(holder) ? name_of_cell(holder) : "";
+    failed_name_ = !cell.empty() ? cell : key && PyUnicode_Check(key) ? utf8(key) : "";
     failed = !cell.empty() ? cell + " of a closure"
                            : std::string(key && PyUnicode_Check(key) ? utf8(key) : "an entry") + of_holder(holder);
     const bool may_be_told = now && then && is_atom(now) && is_atom(then);
     change = may_be_told ? " (" + short_repr(now) + " instead of " + short_repr(then) + ")" : "";
     return false;
+}
+
+// Entries keep no line: this is asked once, when a function stays eager.
+std::string PythonState::failed_at() const {
+    if (failed_name_.empty()) return {};
+    const nb::object instructions = nb::module_::import_("dis").attr("get_instructions");
+    for (const Function& one : functions_)
+        for (const nb::handle instruction : instructions(one.code)) {
+            const nb::object name = instruction.attr("opname");
+            if (std::strncmp(utf8(name.ptr()), "LOAD_", 5) != 0 ||
+                !instruction.attr("argval").equal(nb::str(failed_name_.c_str())))
+                continue;
+            return site_text(one.code.ptr(), nb::cast<std::int32_t>(instruction.attr("offset")));
+        }
+    return {};
 }
 
 // As a function that the call ran calls it.

@@ -29,6 +29,7 @@ constexpr std::size_t kHitsForRecording = 4;  // about as many save what one rec
 constexpr std::uint32_t kEagerModes = kInterpreted | kSavedHooks | kAnomaly | kInferenceMode | kWatchWrites |
                                       kInBackward | kMakeMeta | kAllowDataWrites | kFunctionMode;
 
+const std::string kAnotherValue = "read another value of Python: ";
 bool disabled = false;
 
 std::string with_site(const Cause& cause) {
@@ -285,7 +286,7 @@ bool CompiledFunction::find(const CallArguments& arguments, nb::object& result) 
         const std::shared_ptr<Variant> variant = (*variants_)[i];  // the replay may run Python, which may clear all
         if (variant->key != arguments.key || !variant->fits(arguments)) continue;
         if (!variant->state.holds()) {
-            note_miss(*variant, "read another value of Python: " + variant->state.failed, variant->state.change);
+            note_miss(*variant, kAnotherValue + variant->state.failed, variant->state.change);
             continue;
         }
         const ReplayTimer timer;
@@ -303,6 +304,14 @@ bool CompiledFunction::find(const CallArguments& arguments, nb::object& result) 
         return true;
     }
     return false;
+}
+
+// " (train.py:5 in step)": where Python read what differed in the last call that no variant fitted.
+std::string CompiledFunction::line_of_last_miss() const {
+    for (const auto& one : *variants_)
+        if (last_miss_ == kAnotherValue + one->state.failed)
+            if (const std::string site = one->state.failed_at(); !site.empty()) return " (" + site + ")";
+    return {};
 }
 
 void CompiledFunction::note_miss(Variant& variant, std::string text, const std::string& values) {
@@ -354,7 +363,7 @@ nb::object CompiledFunction::record(const CallArguments& arguments, Path& path, 
         keep(recording.variant);
         if (++exact.recordings >= kMostRecordings)
             stay_eager(exact,
-                       last_miss_ + ", " + std::to_string(kMostRecordings) +
+                       last_miss_ + line_of_last_miss() + ", " + std::to_string(kMostRecordings) +
                            " times in all. To do: make what varies a tensor, or count in an attribute of an object");
     } else {
         path.reason = with_site(recording.cause);

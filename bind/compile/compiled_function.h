@@ -63,6 +63,7 @@ private:
     nanobind::object record(const CallArguments& arguments, Path& path, Path& exact, PyObject* positional,
                             PyObject* named);
     void keep(const std::shared_ptr<Variant>& variant);
+    std::string line_of_last_miss() const;
     void note_miss(Variant& variant, std::string text, const std::string& values = {});
     void stay_eager(Path& path, std::string reason);
     void warn(const std::string& text) const;

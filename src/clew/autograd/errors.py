@@ -207,7 +207,8 @@ class BudgetError(RuntimeError):
     """
 
     least: int = 0
-    """The bytes that it takes."""
+    """The bytes that are needed for what has run so far, and for the backward that was refused. A later backward of the
+    same block may need more, and is refused then."""
 
 
 class ReplayError(RuntimeError):
