@@ -163,7 +163,7 @@ struct RReluSlopes : ZeroGradient {
     };
     static constexpr auto fields = std::tuple{&Attrs::lower, &Attrs::upper};
     static constexpr OpText text{.schema = "_rrelu_slopes(Tensor self, float lower, float upper)",
-                                 .node = "RreluWithNoiseBackward0",
+                                 .node = "RreluSlopesBackward0",
                                  .flags = kHidden | kFunction,
                                  .derivative = "elementwise",
                                  .domain = "nonzero, lower=0.1, upper=0.3",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import operator
 from collections.abc import Callable
 from importlib import import_module
@@ -225,6 +226,9 @@ def in_place(function: Callable[..., Tensor], where: str) -> Callable[..., Tenso
 
     write.__name__ = write.__qualname__ = f"{function.__name__}_"
     write.__doc__ = f"`{function.__name__}` in place."
+    signature = inspect.signature(function)
+    parameters = [one for one in signature.parameters.values() if one.name != "out"]
+    write.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return domain(where)(write)
 
 

@@ -89,6 +89,15 @@ def _bin_edges(self: Any, bins: int) -> Any:
     return array_of(linspace(low, high, bins + 1, dtype=kind))
 
 
+def _equal_bins(input: Tensor, bins: int, range: tuple[float, float] | None) -> Tensor:
+    """Their edges."""
+    if range is None:
+        edges: Tensor = _bin_edges(input.detach().reshape(-1), bins=bins)
+        return edges
+    low, high = _range("histogram", float(range[0]), float(range[1]), 0.5)
+    return linspace(low, high, bins + 1, dtype=input.dtype)
+
+
 class _Histogram(NamedTuple):
     hist: Tensor
     bin_edges: Tensor
@@ -144,11 +153,8 @@ def histogram(
         (tensor([1., 2., 1.]), tensor([1., 2., 3., 4.]))
     """
     _check_floats("histogram", input)
-    if not isinstance(bins, Tensor) and range is None:
-        bins = _bin_edges(input.detach().reshape(-1), bins=max(bins, 0))
-    elif not isinstance(bins, Tensor):
-        low, high = _range("histogram", *map(float, range), 0.5)
-        bins = linspace(low, high, max(bins, 0) + 1, dtype=input.dtype)
+    if not isinstance(bins, Tensor):
+        bins = _equal_bins(input, max(bins, 0), range)
     if bins.dim() != 1 or bins.shape[0] < 2:
         raise RuntimeError(f"histogram: expected one bin or more, and edges of one axis, got {list(bins.shape)}")
     if bins.dtype != input.dtype or (weight is not None and weight.dtype != input.dtype):

@@ -37,12 +37,12 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         ValueError: the cutoffs are not ascending positive integers below `n_classes - 1`.
         RuntimeError: targets do not fit the input, or are no classes.
 
-    `forward(input, target)` gives `output`, the log-probability of each target, and `loss`, minus their mean.
+    `forward(input_, target_)` gives `output`, the log-probability of each target, and `loss`, minus their mean.
 
     Example:
-        >>> layer = torch.nn.AdaptiveLogSoftmaxWithLoss(4, 10, cutoffs=[3, 6])
-        >>> output, loss = layer(torch.randn(5, 4), torch.tensor([0, 2, 4, 8, 9]))
-        >>> output.shape, layer.log_prob(torch.randn(5, 4)).shape
+        >>> layer = torch.nn.AdaptiveLogSoftmaxWithLoss(16, 10, cutoffs=[3, 6])
+        >>> output, loss = layer(torch.randn(5, 16), torch.tensor([0, 2, 4, 8, 9]))
+        >>> output.shape, layer.log_prob(torch.randn(5, 16)).shape
         (torch.Size([5]), torch.Size([5, 10]))
     """
 
@@ -90,7 +90,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             if isinstance(layer, Linear):
                 layer.reset_parameters()
 
-    def forward(self, input: Tensor, target: Tensor) -> _ASMoutput:
+    def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
+        input, target = input_, target_
         if target.dim() not in (0, 1):
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
         if input.dim() != target.dim() + 1:
