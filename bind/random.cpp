@@ -38,13 +38,14 @@ void set_state(Generator& generator, const nb::bytes& state) {
 
 // Note [Places in a stream]
 // What runs again with the numbers of its first run goes back to where the stream was, and then on from where it is.
-// If it draws nothing, neither is a change of the stream, and nobody is told: a replay needs to repeat neither.
+// If no operation that draws runs, neither is a change of the stream, and nobody is told: a replay needs to repeat
+// neither. How many numbers it drew is not asked, as that may depend on values (rrelu, poisson).
 class Place {
 public:
     explicit Place(Generator& generator) : generator_(generator), state_(generator.get_state()) {}
     void enter() const { generator_.set_state(state_); }
     void leave(const Place& now) const {
-        const bool drew = generator_.get_state() != state_;
+        const bool drew = times_drawn() != now.drawn_ || generator_.get_state() != state_;
         generator_.set_state(now.state_);
         if (drew) announce(generator_);
     }
@@ -52,6 +53,7 @@ public:
 private:
     Generator& generator_;
     std::string state_;
+    std::uint64_t drawn_ = times_drawn();
 };
 
 }  // namespace

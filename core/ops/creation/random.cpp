@@ -17,6 +17,7 @@ namespace clew {
 namespace {
 
 thread_local Generator* chosen_generator = nullptr;
+thread_local std::uint64_t draws_asked_for = 0;
 
 // The least and the greatest integer of a dtype; for floating ones, those up to which all integers are exact.
 struct Bounds {
@@ -126,7 +127,13 @@ struct RandomFrom : ZeroGradient {
 
 std::int64_t greatest_integer(DType dtype) { return integer_bounds(dtype).greatest; }
 
-Generator& current_generator() { return chosen_generator ? *chosen_generator : default_generator(); }
+Generator& current_generator() {
+    ++draws_asked_for;
+    return chosen_generator ? *chosen_generator : default_generator();
+}
+
+std::uint64_t times_drawn() { return draws_asked_for; }
+
 Generator& opdef_detail::generator_of(const OpCall& call) {
     return call.details && call.details->generator ? *call.details->generator : current_generator();
 }

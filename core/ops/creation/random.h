@@ -15,6 +15,8 @@ namespace clew {
 
 // What random operations of this thread draw from: the default generator, or another for as long as one is chosen.
 Generator& current_generator();
+// How often operations of this thread have asked for it. One that draws for some values only asks, too.
+std::uint64_t times_drawn();
 Generator* choose_generator(Generator* generator);  // null: the default one; gives what was chosen before
 
 // These fill x, in the order of its memory. Errors begin with `op`.

@@ -91,3 +91,27 @@ def a_namespace_for_each_call(session):
     for i in range(6):
         given = session.call(function, torch.full((2,), 0.5 * i))
         given[0].value = None  # is the caller's
+
+
+@program
+def checkpoint_draws_for_some_values_only(session):
+    """The recorded call draws no number, since no value asks for one; later ones do."""
+
+    def slopes(y):
+        return torch.nn.functional.rrelu(y, training=True)
+
+    def counts(y):
+        return y * torch.poisson(y.detach().abs())
+
+    for body, values in ((slopes, (1.0, 1.0, -1.0, -1.0)), (counts, (0.0, 0.0, 3.0, 3.0))):
+        w = torch.ones(3, requires_grad=True)
+        session.watch(w)
+
+        def call(x, body=body, w=w):
+            y = checkpoint(body, x * w, use_reentrant=True)
+            y.sum().backward()
+            return y.detach()
+
+        function = session.compile(call)
+        for value in values:
+            session.call(function, torch.full((3,), value))
