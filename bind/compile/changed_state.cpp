@@ -1,5 +1,6 @@
 // What to say of state that is not as it was.
-#include <cstring>
+#include <string_view>
+#include <vector>
 
 #include "bind/compile/kinds.h"
 #include "bind/compile/python_state.h"
@@ -14,8 +15,10 @@ namespace clew::bind {
 
 namespace {
 
+bool is_globals(PyObject* holder) { return PyDict_Check(holder) && PyDict_GetItemString(holder, "__builtins__"); }
+
 std::string of_holder(PyObject* holder) {
-    if (PyDict_Check(holder) && PyDict_GetItemString(holder, "__builtins__"))
+    if (is_globals(holder))
         if (PyObject* const name = PyDict_GetItemString(holder, "__name__"); name && PyUnicode_Check(name))
             return std::string(" of module ") + utf8(name);
     return std::string(" of a ") +
@@ -28,6 +31,7 @@ bool PythonState::fails(PyObject* holder, PyObject* key, PyObject* now, PyObject
     for (const Instance& one : instances_)
         if (one.dict.ptr() == holder) holder = one.object.ptr();
     const std::string cell = PyCell_Check(holder) ? name_of_cell(holder) : "";
+    failed_kind_ = !cell.empty() ? Reads::Cell : is_globals(holder) ? Reads::Global : Reads::Attribute;
     failed_name_ = !cell.empty() ? cell : key && PyUnicode_Check(key) ? utf8(key) : "";
     failed = !cell.empty() ? cell + " of a closure"
                            : std::string(key && PyUnicode_Check(key) ? utf8(key) : "an entry") + of_holder(holder);
@@ -36,19 +40,30 @@ bool PythonState::fails(PyObject* holder, PyObject* key, PyObject* now, PyObject
     return false;
 }
 
-// Entries keep no line: this is asked once, when a function stays eager.
+// Entries keep no line. It is found once, when a function stays eager: the only line that reads such a name.
 std::string PythonState::failed_at() const {
     if (failed_name_.empty()) return {};
-    const nb::object instructions = nb::module_::import_("dis").attr("get_instructions");
-    for (const Function& one : functions_)
-        for (const nb::handle instruction : instructions(one.code)) {
-            const nb::object name = instruction.attr("opname");
-            if (std::strncmp(utf8(name.ptr()), "LOAD_", 5) != 0 ||
-                !instruction.attr("argval").equal(nb::str(failed_name_.c_str())))
-                continue;
-            return site_text(one.code.ptr(), nb::cast<std::int32_t>(instruction.attr("offset")));
-        }
-    return {};
+    std::vector<nb::object> codes;  // what follows runs Python
+    for (const Function& one : functions_) codes.push_back(one.code);
+    std::string found;
+    try {
+        const nb::object instructions = nb::module_::import_("dis").attr("get_instructions");
+        for (const nb::object& code : codes)
+            for (const nb::handle instruction : instructions(code)) {
+                const nb::object name = instruction.attr("opname"), argument = instruction.attr("argval");
+                const std::string_view text = utf8(name.ptr());
+                const bool reads = failed_kind_ == Reads::Attribute ? text == "LOAD_ATTR" || text == "LOAD_METHOD"
+                                   : failed_kind_ == Reads::Global  ? text == "LOAD_GLOBAL" || text == "LOAD_NAME"
+                                                                    : text == "LOAD_DEREF";
+                if (!reads || !PyUnicode_Check(argument.ptr()) || failed_name_ != utf8(argument.ptr())) continue;
+                const std::string site = site_text(code.ptr(), nb::cast<std::int32_t>(instruction.attr("offset")));
+                if (!found.empty() && site != found) return {};
+                found = site;
+            }
+    } catch (const nb::python_error&) {
+        return {};
+    }
+    return found;
 }
 
 // As a function that the call ran calls it.

@@ -308,9 +308,11 @@ bool CompiledFunction::find(const CallArguments& arguments, nb::object& result) 
 
 // " (train.py:5 in step)": where Python read what differed in the last call that no variant fitted.
 std::string CompiledFunction::line_of_last_miss() const {
+    std::vector<std::shared_ptr<Variant>> missed;  // finding the line runs Python, which may clear all
     for (const auto& one : *variants_)
-        if (last_miss_ == kAnotherValue + one->state.failed)
-            if (const std::string site = one->state.failed_at(); !site.empty()) return " (" + site + ")";
+        if (last_miss_ == kAnotherValue + one->state.failed) missed.push_back(one);
+    for (const auto& one : missed)
+        if (const std::string site = one->state.failed_at(); !site.empty()) return " (" + site + ")";
     return {};
 }
 

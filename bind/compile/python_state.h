@@ -54,7 +54,7 @@ public:
     // Whether all is as it was; else `failed` says what is not.
     bool holds();
     std::string failed, change;  // " (3 instead of 2)", or empty
-    // The first line of the call's code that reads what failed, "train.py:5 in step"; empty where none can be named.
+    // The line of the call's code that reads what failed, "train.py:5 in step"; empty where there is not just one.
     std::string failed_at() const;
 
     int traverse(visitproc visit, void* arg) const;
@@ -112,7 +112,8 @@ private:
     bool dict_holds(Dict& dict);
     bool fails(PyObject* holder, PyObject* key, PyObject* now = nullptr, PyObject* then = nullptr);
     std::string name_of_cell(PyObject* cell) const;
-    std::string failed_name_;  // of an attribute, a global or a variable of a closure
+    std::string failed_name_;
+    enum class Reads { Attribute, Global, Cell } failed_kind_ = Reads::Attribute;
     template <class Visit>
     void each(const Visit& visit) const;  // of all objects
     template <class Visit>

@@ -296,6 +296,40 @@ def test_what_stays_eager_is_named_by_the_users_call_and_line() -> None:
         assert compiled.variants == 0  # none of them is tried for ever
 
 
+def test_the_line_of_a_miss_is_named_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    import dis
+
+    state, other = types.SimpleNamespace(rate=0.0), types.SimpleNamespace(rate=1.0)
+
+    def once(x: clew.Tensor) -> clew.Tensor:
+        named = "rate"
+        return x * len(named) * state.rate
+
+    def twice(x: clew.Tensor) -> clew.Tensor:
+        y = x * other.rate
+        return y * state.rate
+
+    def changing(compiled: Any) -> None:
+        for state.rate in range(8):
+            compiled(clew.ones(2))
+
+    for function, line in ((once, 2), (twice, None)):
+        compiled = clew.compile(function)
+        with pytest.warns(clew.KeepWarning, match="rate of a types.SimpleNamespace") as said:
+            changing(compiled)
+        at = f" (test_6_9_why.py:{function.__code__.co_firstlineno + line} in " if line else ", 4 times"
+        assert f"rate of a types.SimpleNamespace{at}" in str(said[0].message)
+    forgetful, instructions = clew.compile(once), dis.get_instructions
+
+    def forgets(code: Any) -> Any:
+        forgetful.cache_clear()
+        return instructions(code)
+
+    monkeypatch.setattr(dis, "get_instructions", forgets)
+    with pytest.warns(clew.KeepWarning):
+        changing(forgetful)
+
+
 def test_bytes_are_those_of_constants_and_tables() -> None:
     function = clew.compile(lambda x: x + clew.tensor([1.0] * 1000))
     assert function.bytes == 0
