@@ -41,6 +41,11 @@ def _rebuild_tensor_v2(
 ) -> Tensor:
     """A tensor on a storage: what a pickle of PyTorch's, which is no file of `save`, calls."""
     made: Tensor = storage._tensor.as_strided(size, stride, storage_offset).detach()
+    bits = rest[0] if rest and rest[0] else {}
+    if bits.get("conj"):
+        made = made.conj()
+    if bits.get("neg"):
+        made = -made
     return made.requires_grad_(requires_grad)
 
 

@@ -356,3 +356,29 @@ def test_a_kernel_for_autograd_is_asked_first(oracle):
 
     for key in ("Autograd", "AutogradCPU"):
         assert found(clew, key) == found(oracle, key) == ([8.0, 27.0], [12.0, 27.0])
+
+
+def test_a_kernel_for_autograd_reaches_the_other_kernel(oracle):
+    def found(m):
+        lib = m.library.Library("below_autograd", "FRAGMENT")
+        lib.define("twice(Tensor x) -> Tensor")
+
+        class Twice(m.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                with m._C._AutoDispatchBelowAutograd():
+                    return m.ops.below_autograd.twice(x)
+
+            @staticmethod
+            def backward(ctx, grad):
+                return grad * 10
+
+        lib.impl("twice", lambda x: x * 2, "CPU")
+        lib.impl("twice", lambda x: Twice.apply(x), "Autograd")
+        x = m.tensor([2.0, 3.0], requires_grad=True)
+        result = m.ops.below_autograd.twice(x)
+        result.sum().backward()
+        with m.no_grad():
+            return result.tolist(), x.grad.tolist(), m.ops.below_autograd.twice(x).tolist()
+
+    assert found(clew) == found(oracle)

@@ -258,6 +258,17 @@ def test_old_names_of_initializers_say_so(name, agree):
     agree(program)
 
 
+def test_the_adaptive_softmax_draws_each_weight_once(torch, oracle):
+    def found(m):
+        layer = m.nn.AdaptiveLogSoftmaxWithLoss(16, 20, [4, 10, 15], div_value=2.0)
+        m.manual_seed(0)
+        layer.reset_parameters()
+        return [plain(parameter) for parameter in (*layer.parameters(), m.rand(1))]
+
+    for ours, theirs in zip(found(torch), found(oracle), strict=True):
+        assert ours == pytest.approx(theirs, rel=1e-6)
+
+
 @pytest.mark.parametrize("targets", [[0, 2, 4, 8, 9, 4], [0, 1, 2, 2, 1, 0], [9, 8, 9, 7, 6, 8]])
 def test_the_adaptive_softmax(targets, torch, oracle):
     def found(m):

@@ -58,3 +58,11 @@ def test_a_table_compares(torch):
     assert "12" in str(table).split()
     assert "Times are in microseconds (us)." in str(table)
     assert "12.30 us" in repr(table.results[0])
+
+
+def test_statements_may_be_indented(torch):
+    timed = benchmark(torch).Timer("""
+        x = y + 1
+        x + 1
+    """, "   y = 1")  # fmt: skip
+    assert timed.timeit(3).median > 0

@@ -96,6 +96,7 @@ class _Call:
             one if not dim or _is_container(one) else one.movedim(dim, 0)
             for one, dim in zip(leaves, self.in_dims, strict=True)
         ]
+        self.unbatched = [one for one, dim in zip(values, self.in_dims, strict=True) if dim is None]
         batch = _core.begin_batch(size, self.randomness)
         try:
             given = [
@@ -110,10 +111,15 @@ class _Call:
         self.result_dims = spread(self.out_dims, self.result_spec, returned, self._out_dims_do_not_fit)
         found = [self._value(one, dim, batch, size) for one, dim in zip(results, self.result_dims, strict=True)]
         # A tensor of its own, as of any operation, even where nothing was done.
-        return [_core.ops._alias(one) if any(one is value for value in values) else one for one in found]
+        return [
+            _core.ops._alias(one) if isinstance(one, Tensor) and any(one is value for value in values) else one
+            for one in found
+        ]
 
     def run_in_chunks(self, leaves: list[Any], size: int, chunk_size: int) -> list[Any]:
         start = _core.default_stream().get_state() if self.randomness == "same" else None
+        if any(_is_container(one) for one in leaves):
+            raise NotImplementedError("vmap: expected tensors with chunk_size, got a container; use chunk_size=None")
         parts = []
         for begin in range(0, size, chunk_size):
             if start is not None:
@@ -140,7 +146,7 @@ class _Call:
         name = _name(self.func)
         is_batched = isinstance(result, Tensor) and _core.batch_of(result) == batch
         if dim is None:
-            if is_batched:
+            if is_batched or (_is_container(result) and not any(result is one for one in self.unbatched)):
                 raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
             return result
         if _is_container(result):

@@ -6,6 +6,7 @@ goes through an `autograd.Function` whose forward is that definition.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,6 +19,15 @@ from ..func._rules import innermost_batch, run_loop, run_rule
 from ._schema import Schema
 
 definitions: dict[str, CustomOpDef] = {}
+_of_thread = threading.local()
+
+
+def _autograd_kernels() -> list[CustomOpDef]:
+    """The operations whose kernels for autograd run on this thread."""
+    running: list[CustomOpDef] = _of_thread.__dict__.setdefault("autograd", [])
+    return running
+
+
 _generation: dict[str, int] = {}  # how often a name was defined: definitions in the registry stay
 
 
@@ -54,8 +64,12 @@ class CustomOpDef:
             if self._vmap is None:
                 return run_loop(self, batch, args, kwargs)
             return run_rule(self._vmap, f"the vmap rule of {self._qualname}", batch, *self._arranged(args, kwargs))
-        if "autograd" in self._kernels:
-            return self._kernels["autograd"](*args, **kwargs)
+        if "autograd" in self._kernels and self not in (above := _autograd_kernels()):
+            above.append(self)  # which calls the operation for its other kernel
+            try:
+                return self._kernels["autograd"](*args, **kwargs)
+            finally:
+                above.pop()
         if self._records(args, kwargs):
             if self._function is not None or not self._composite:
                 return _recorded(self, *self._arranged(args, kwargs))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+import textwrap
 import time
 import timeit
 from collections.abc import Callable, Iterable
@@ -114,6 +115,10 @@ class Measurement:
         return "\n".join(lines)
 
 
+def _dedented(statement: str) -> str:
+    return textwrap.dedent(statement).strip() or "pass"
+
+
 class Timer:
     """Measures the time of a statement, as `timeit.Timer` does, with a number of threads.
 
@@ -156,7 +161,7 @@ class Timer:
             raise ValueError("Timer: global_setup is for C++ only; use setup")
         self._task_spec = TaskSpec(stmt, setup, global_setup, label, sub_label, description, env, num_threads)
         scope = {"torch": __import__("clew"), **(globals or {})}
-        self._timer = timeit.Timer(stmt, setup, timer, scope)
+        self._timer = timeit.Timer(_dedented(stmt), _dedented(setup), timer, scope)
 
     def _timeit(self, number: int) -> float:
         threads = get_num_threads()

@@ -29,12 +29,12 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     Args:
         in_features: size of a sample.
         n_classes: how many classes there are.
-        cutoffs: where the clusters begin, ascending, below `n_classes - 1`.
+        cutoffs: where the clusters begin, ascending, at most `n_classes - 1`.
         div_value: each cluster works on so many times fewer features than the one before.
         head_bias: whether the head has a bias.
 
     Raises:
-        ValueError: the cutoffs are not ascending positive integers below `n_classes - 1`.
+        ValueError: the cutoffs are not ascending positive integers up to `n_classes - 1`.
         RuntimeError: targets do not fit the input, or are no classes.
 
     `forward(input_, target_)` gives `output`, the log-probability of each target, and `loss`, minus their mean.
@@ -85,7 +85,6 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     def reset_parameters(self) -> None:
         """Draw all weights anew."""
-        self.head.reset_parameters()
         for layer in self.modules():
             if isinstance(layer, Linear):
                 layer.reset_parameters()
