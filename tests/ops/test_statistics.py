@@ -5,6 +5,8 @@ import pytest
 import torch as reference
 from oracle import LARGE, check, check_error, check_out, sample, strided
 
+import clew
+
 NAN, INF = numpy.nan, numpy.inf
 WAYS = [
     ((), {}),
@@ -57,6 +59,13 @@ def test_norms_have_gradient_zero_at_zero(order):
     check("norm", numpy.zeros((3,)), order, second=False)
     check("norm", numpy.array([[0.0, 0.0], [3.0, -3.0]]), order, 1, second=False)
     check("norm", numpy.array([0.0, -2.0, 2.0]), order, second=False)
+
+
+@pytest.mark.parametrize("order", [0, 0.5, 1, 2, 3, float("inf")])
+def test_norms_are_no_views(order):
+    x = clew.linspace(-1, 2, 6).reshape(2, 3)
+    for dim in (None, 0, 1):
+        assert not clew.linalg.vector_norm(x, order, dim)._is_view()
 
 
 def test_norm_by_other_arguments():

@@ -46,8 +46,9 @@ Tensor scaled_norm(const Tensor& size, double order, std::uint32_t mask, bool ke
     const Tensor has_none = logical_or(compare(kEq, largest, 0.0), compare(kEq, largest, kInfinity));
     const Tensor unit = masked_fill(largest, has_none, 1.0);
     const Tensor total = reduce_axes(ReduceKind::Sum, pow(div(size, unit), order), mask, true);
-    const Tensor result = mul(pow(total, 1 / order), unit);
-    return keepdim ? result : reshape(result, reduced_sizes(size.sizes(), mask, false));
+    if (keepdim) return mul(pow(total, 1 / order), unit);
+    const Dims sizes = reduced_sizes(size.sizes(), mask, false);
+    return mul(pow(reshape(total, sizes), 1 / order), reshape(unit, sizes));  // no view, as a result of any operation
 }
 
 Tensor norm_of(const Tensor& x, double order, std::uint32_t mask, bool keepdim) {
