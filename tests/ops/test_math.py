@@ -90,6 +90,15 @@ def test_special_values(name):
         check(name, values.astype("float32"), grad=grad, second=False, rtol=1e-4)
 
 
+def test_atan2_of_infinite_numbers_has_pytorchs_derivative():
+    def found(m):
+        y = m.tensor([-numpy.inf, 1.3, numpy.inf, -2.0], requires_grad=True)
+        x = m.tensor([1.3, -numpy.inf, numpy.inf, 0.0], requires_grad=True)
+        return [one.tolist() for one in m.autograd.grad(m.atan2(y, x).sum(), (y, x))]
+
+    numpy.testing.assert_array_equal(found(clew), found(reference))
+
+
 def test_atan2():
     # PyTorch computes the gradient beside a uint8 tensor in uint8.
     pairs = [pair for pair in FLOAT_PAIRS if "bool" not in pair and "uint8" not in pair]

@@ -1,4 +1,6 @@
 // Angles: trigonometric functions and their inverses.
+#include <limits>
+
 #include "core/autograd/mode.h"
 #include "core/ops/dispatch.h"
 #include "core/ops/elementwise/elementwise.h"
@@ -99,10 +101,11 @@ struct Atan {
         std::tuple{[](Tensor&& g, In<0> x) { return div(std::move(g), conj(add(mul(x, x), 1))); }};
 };
 
-// The larger of |x| and |y|, as a number to divide by.
+// The larger of |x| and |y|, as a number to divide by; 1 where it is infinite.
 Tensor scale_of(const Tensor& x, const Tensor& y) {
     const ModeGuard guard(kNoGrad | kInBackward, true);
-    return maximum(abs(x), abs(y));
+    const Tensor larger = maximum(abs(x), abs(y));
+    return masked_fill(larger, compare(kEq, larger, std::numeric_limits<double>::infinity()), 1.0);
 }
 
 // g * x / (x * x + y * y), of x and y over the larger one, whose squares do not leave their range. The quotient is the
