@@ -470,3 +470,10 @@ def test_a_write_of_few_rows_takes_no_memory_for_the_whole(dtype, torch):
     before = clew._core.memory_stats()["peak"]
     whole[rows] = values
     assert clew._core.memory_stats()["peak"] - before < 100_000
+
+
+def test_forms_in_place_take_no_out():
+    x, a = clew.ones(2, 2), clew.ones(2)
+    with pytest.raises(TypeError, match=r"addr_\(\) got an unexpected keyword argument 'out'"):
+        x.addr_(a, a, out=clew.zeros(2, 2))
+    assert x.tolist() == [[1.0, 1.0], [1.0, 1.0]]

@@ -222,6 +222,8 @@ def in_place(function: Callable[..., Tensor], where: str) -> Callable[..., Tenso
 
     @functools.wraps(function)
     def write(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if "out" in kwargs:
+            raise TypeError(f"{write.__name__}() got an unexpected keyword argument 'out'")
         return input.copy_(function(input.clone(), *args, **kwargs))  # what the rules read stays as it was
 
     write.__name__ = write.__qualname__ = f"{function.__name__}_"
