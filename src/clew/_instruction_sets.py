@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 
+TO_DO = "install clew on this machine, or with -C cmake.define.CLEW_LEVELS=all for all machines"
+
 
 def warn_of_another_processor(compiled: Sequence[str], here: str) -> None:
     """Warns that kernels are slower than they need be, if the package was compiled for a better processor.
@@ -20,8 +22,7 @@ def warn_of_another_processor(compiled: Sequence[str], here: str) -> None:
         return  # `clew doctor` reports it
     names = " and ".join(f"x86-64-{level}" for level in compiled)
     built = f"clew: expected to run on a processor like the one that it was installed on ({names}), got x86-64-{here}"
-    to_do = "To do: install clew on this machine, or with -C cmake.define.CLEW_LEVELS=all for all machines"
     if compiled[0] > here:
-        raise ImportError(f"{built}, on which it can't run. {to_do}")
+        raise ImportError(f"{built}, on which it can't run. To do: {TO_DO}")
     used = max(level for level in compiled if level < here)
-    warnings.warn(f"{built}: kernels use {used} and are slower. {to_do}", RuntimeWarning, stacklevel=3)
+    warnings.warn(f"{built}: kernels use {used} and are slower. To do: {TO_DO}", RuntimeWarning, stacklevel=3)

@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy
 
 from .. import __version__, _core, get_num_threads
+from .._instruction_sets import TO_DO
 from ..keep.spare_compiler import spare_compiler
 from .system import cpu_info, read
 
@@ -70,10 +71,7 @@ def problems() -> Iterator[str]:
     """What is slower than it need be, with what to do."""
     level, best = _core.isa(), _core.isa_of_processor()
     if level != best and best not in _core.isas:
-        yield (
-            f"kernels use {level}, though the processor has {best}, for which they were not compiled: "
-            "install clew on this machine, or with -C cmake.define.CLEW_LEVELS=all"
-        )
+        yield f"kernels use {level}, though the processor has {best}, for which they were not compiled: {TO_DO}"
     elif level != best:
         yield f"kernels use {level}, though the processor has {best}: unset CLEW_ISA"
     elif level == "v2" and platform.machine() == "x86_64":

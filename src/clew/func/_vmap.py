@@ -96,7 +96,7 @@ class _Call:
             one if not dim or _is_container(one) else one.movedim(dim, 0)
             for one, dim in zip(leaves, self.in_dims, strict=True)
         ]
-        self.unbatched = [one for one, dim in zip(values, self.in_dims, strict=True) if dim is None]
+        self.values = values
         batch = _core.begin_batch(size, self.randomness)
         try:
             given = [
@@ -146,7 +146,7 @@ class _Call:
         name = _name(self.func)
         is_batched = isinstance(result, Tensor) and _core.batch_of(result) == batch
         if dim is None:
-            if is_batched or (_is_container(result) and not any(result is one for one in self.unbatched)):
+            if is_batched or (_is_container(result) and not self._is_unbatched(result)):
                 raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
             return result
         if _is_container(result):
@@ -157,6 +157,9 @@ class _Call:
                 "out_dims= to None for output?"
             )
         return _core.batch_value(result) if is_batched else result.expand(size, *result.shape)
+
+    def _is_unbatched(self, result: Any) -> bool:
+        return any(result is one and dim is None for one, dim in zip(self.values, self.in_dims, strict=True))
 
     def _out_dims_do_not_fit(self, spec: Any) -> ValueError:
         given = tree_flatten(self.out_dims)[1]

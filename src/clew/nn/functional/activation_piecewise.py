@@ -158,7 +158,7 @@ def rrelu(
     input = input if inplace else input.contiguous()
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
-    slopes = _core.functions["_rrelu_slopes"](input.detach(), lower, upper).to(input.dtype)
+    slopes = _core.ops._rrelu_slopes(input.detach(), lower, upper).to(input.dtype)
     return input.mul_(slopes) if inplace else input * slopes
 
 
