@@ -13,9 +13,7 @@ namespace clew {
 
 SavedHooks saved_hooks;
 
-[[gnu::hot]] std::uint32_t version_of(const TensorObject& tensor) {
-    return tensor.has(TensorObject::kAliasCounter) ? tensor.extras->counter->value : tensor.storage->version;
-}
+std::uint32_t version_of_alias(const TensorObject& tensor) { return tensor.extras->counter->value; }
 
 const void* counter_of(const TensorObject& tensor) {
     if (tensor.has(TensorObject::kAliasCounter)) return tensor.extras->counter.get();

@@ -60,7 +60,10 @@ struct SavedSlot {
 };
 static_assert(sizeof(SavedSlot) == kSlotBytes);
 
-std::uint32_t version_of(const TensorObject& tensor);
+std::uint32_t version_of_alias(const TensorObject& tensor);
+inline std::uint32_t version_of(const TensorObject& tensor) {
+    return tensor.has(TensorObject::kAliasCounter) ? version_of_alias(tensor) : tensor.storage->version;
+}
 const void* counter_of(const TensorObject& tensor);
 
 void save_input(Node& node, SavedSlot& slot, const Tensor& value, int input);

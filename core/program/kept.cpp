@@ -30,9 +30,8 @@ struct Kept : KeptTensor {
     int index = -1;
     bool guarded = false, given_out = false;
     std::uint64_t values = 0;
-    inline static int all_guarded = 0;
     ~Kept() override {
-        if (guarded) --all_guarded;
+        if (guarded) --guarded_leaves;
         if (program == nullptr) return;
         program->living[static_cast<std::size_t>(index)].tensor = nullptr;
         ++program->deaths;
@@ -96,13 +95,13 @@ void guard(const Program& program, int index, bool given_out) {
     const TensorObject& tensor = *program.living[static_cast<std::size_t>(index)].tensor;
     Kept& kept = *kept_of(tensor);
     kept.guarded = true;
-    ++Kept::all_guarded;
+    ++guarded_leaves;
     kept.given_out = given_out;
     if (given_out) kept.values = values_of(tensor);
 }
 
 void note_given_out(const Tensor& tensor) {
-    if (Kept::all_guarded == 0) return;
+    if (guarded_leaves == 0) return;
     for (TensorObject* one = living_tensors; one; one = one->next) {
         Kept* const kept = one->storage == tensor->storage ? kept_of(*one) : nullptr;
         if (kept == nullptr || !kept->guarded || kept->given_out) continue;
@@ -111,7 +110,7 @@ void note_given_out(const Tensor& tensor) {
     }
 }
 
-bool was_written_unseen(const TensorObject& tensor) {
+bool has_other_values(const TensorObject& tensor) {
     const Kept* const kept = kept_of(tensor);
     return kept && kept->given_out && kept->values != values_of(tensor);
 }

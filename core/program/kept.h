@@ -23,10 +23,12 @@ struct KeptBy {
 };
 // Memory that was given out to Python, as an array of NumPy's or by its address, is written without being seen: then
 // the values of a leaf that is guarded are compared.
+inline int guarded_leaves = 0;
 void guard(const Program& program, int index, bool given_out);
 void note_given_out(const Tensor& tensor);
-bool was_written_unseen(const TensorObject& tensor);
+bool has_other_values(const TensorObject& tensor);
 void note_values_of(const TensorObject& tensor);  // as they are now, nobody has written them
+inline bool was_written_unseen(const TensorObject& tensor) { return guarded_leaves != 0 && has_other_values(tensor); }
 // A view whose base was written since, so that it got a new node from its base's history when it was asked for it.
 bool is_refreshed_view(const Program& program, const Living& living);
 KeptBy kept_by(const TensorObject& tensor);

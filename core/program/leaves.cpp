@@ -19,7 +19,7 @@ std::uint64_t last_write_to(const TensorObject& tensor) {
     return tensor.storage->log ? tensor.storage->log->last.serial : 0;
 }
 
-bool is_written(const Living& living) {
+inline bool is_written(const Living& living) {
     const TensorObject& tensor = *living.tensor;
     return version_of(tensor) != living.version || place_of(tensor) != living.place ||
            last_write_to(tensor) > living.made || was_written_unseen(tensor);
@@ -577,7 +577,7 @@ void check_writes(const Program& program, const Slice& slice) {
                           one.sources);
     for (const int i : slice.living) {
         const Living& living = program.living[at(i)];
-        if (living.tensor == nullptr || program.memory_of(living.reg).input >= 0 || !is_written(living)) continue;
+        if (living.tensor == nullptr || !is_written(living) || program.memory_of(living.reg).input >= 0) continue;
         const int memory = program.of(living.reg).memory;
         const Uses uses(program);
         const bool is_gradient = std::ranges::any_of(
@@ -591,7 +591,7 @@ void check_writes(const Program& program, const Slice& slice) {
 void settle_values(Program& program, const Slice& slice) {
     const auto settle = [now = tick()](Living& living) {
         living.made = now;
-        if (is_leaf(living)) note_values_of(*living.tensor);
+        if (guarded_leaves != 0 && is_leaf(living)) note_values_of(*living.tensor);
     };
     for (const int i : slice.living) settle(program.living[at(i)]);
     for (const int i : slice.beside) {

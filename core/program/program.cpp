@@ -51,11 +51,6 @@ const Tensor& Input::present_grad() const {
     return tensor->extras ? tensor->extras->grad : none;
 }
 
-std::uint64_t place_of(const TensorObject& tensor) {
-    const std::uint64_t identity = identity_of(*tensor.storage);
-    return identity ? identity : reinterpret_cast<std::uintptr_t>(tensor.storage.get());
-}
-
 Tensor leaf_of(const Program& program, const Leaf& leaf) {
     if (leaf.input >= 0) return program.inputs[static_cast<std::size_t>(leaf.input)].tensor;
     if (leaf.living >= 0) return Tensor(program.living[static_cast<std::size_t>(leaf.living)].tensor);

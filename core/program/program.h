@@ -143,7 +143,10 @@ struct WrittenLeaf {
     Handle made_at;  // the line
     std::int32_t made_instruction = -1;
 };
-std::uint64_t place_of(const TensorObject& tensor);
+inline std::uint64_t place_of(const TensorObject& tensor) {
+    const std::uint64_t identity = identity_of(*tensor.storage);
+    return identity ? identity : reinterpret_cast<std::uintptr_t>(tensor.storage.get());
+}
 
 // Whose .grad was set: an input's, or that of a tensor of the block, if it lives.
 struct Leaf {

@@ -7,7 +7,7 @@ from typing import Any
 
 import clew
 from clew import Tensor
-from clew._core import ops, optimizer_step
+from clew._core import ops, optimizer_step, sparse_made
 
 from .adam_variants import recorded_sgd
 from .groups import Params, is_sparse, with_gradients
@@ -81,7 +81,7 @@ class SGD(Optimizer):
         loss = None if closure is None else evaluate(closure)
         for group in self.param_groups:
             params, grads = with_gradients(group)
-            if any(map(is_sparse, grads)):
+            if sparse_made() and any(map(is_sparse, grads)):
                 params, grads = self._step_sparse(group, params, grads)
             if group["differentiable"]:
                 for parameter, grad in zip(params, grads, strict=True):
