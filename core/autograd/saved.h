@@ -73,8 +73,8 @@ void save_any(Node& node, SavedSlot& slot, const Tensor& value, std::span<const 
               std::span<const Tensor> outputs);
 
 Tensor unpack(Node& node, SavedSlot& slot);
-// The same for a rule, which may read a slot more than once. A hook of saved_tensors_hooks may give a value only once,
-// or run a block of the forward for it (checkpoint).
+// The same of a packed slot, for a rule, which may read it more than once. A hook of saved_tensors_hooks may give a
+// value only once, or run a block of the forward for it (checkpoint).
 Tensor unpack_once(BackwardCall& call, SavedSlot& slot);
 // What the slot saved has the tangents of `value`.
 void keep_tangents(SavedSlot& slot, const Tensor& value);

@@ -107,8 +107,6 @@ struct UnpackedValues {
 void DeleteUnpacked::operator()(UnpackedValues* values) const { delete values; }
 
 Tensor unpack_once(BackwardCall& call, SavedSlot& slot) {
-    if (slot.state != SlotState::Packed) [[likely]]
-        return unpack(*call.node, slot);
     if (!call.unpacked) call.unpacked.reset(new UnpackedValues);
     auto& values = call.unpacked->values;
     for (const auto& [read, value] : values)

@@ -43,16 +43,22 @@ OpDef::OpDef() = default;
 OpDef::OpDef(const OpDef& other) = default;
 OpDef::~OpDef() = default;
 
+namespace {
+Tensor saved_value(BackwardCall& call, SavedSlot& slot) {
+    return slot.state == SlotState::Packed ? unpack_once(call, slot) : unpack(*call.node, slot);
+}
+}  // namespace
+
 Tensor saved_input(BackwardCall& call, int input) {
     if (call.operands) return call.operands->inputs[static_cast<std::size_t>(input)];
     const SavedSlot* slot = find_slot(*call.node, SlotSource::Input, input);
-    return slot ? in_strip(unpack_once(call, const_cast<SavedSlot&>(*slot))) : Tensor();
+    return slot ? in_strip(saved_value(call, const_cast<SavedSlot&>(*slot))) : Tensor();
 }
 
 Tensor saved_output(BackwardCall& call, int output) {
     if (call.operands) return call.operands->outputs[static_cast<std::size_t>(output)];
     const SavedSlot* slot = find_slot(*call.node, SlotSource::Output, output);
-    return slot ? in_strip(unpack_once(call, const_cast<SavedSlot&>(*slot))) : Tensor();
+    return slot ? in_strip(saved_value(call, const_cast<SavedSlot&>(*slot))) : Tensor();
 }
 
 bool OpDef::same_attributes(std::span<const char> one, std::span<const char> other) const {

@@ -145,9 +145,10 @@ const OpDef& recorded_in_place(const OpDef& op, Tensors inputs) {
     // What gives no derivative loses the history in any mode.
     bool floating = false;
     for (const Tensor& output : outputs) floating = floating || (output && is_inexact(output.dtype()));
-    if (!floating || !op.differentiable || (op.zero_gradient && !grad_enabled()))
+    const bool records = grad_enabled();
+    if (!floating || !op.differentiable || (!records && op.zero_gradient))
         return note_lost(op.name, outputs, inputs, true);
-    if (!grad_enabled()) return note_lost(mode(kInferenceMode) ? "inference_mode" : "no_grad", outputs, inputs, true);
+    if (!records) return note_lost(mode(kInferenceMode) ? "inference_mode" : "no_grad", outputs, inputs, true);
     record(op, inputs, call.attributes, outputs, needs);
 }
 
