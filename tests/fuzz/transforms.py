@@ -260,6 +260,11 @@ REFUSED = (
 )
 
 
+def _breaks_pytorch(composition: Composition, transform: str) -> bool:
+    """PyTorch 2.13 writes past its memory in vmap over the last axis of second derivatives of pooling."""
+    return transform == "vmap:last" and "pool" in composition.function.text
+
+
 def difference(composition: Composition) -> str:
     """What is wrong; empty if nothing is."""
     import torch
@@ -277,8 +282,8 @@ def _difference(composition: Composition, clew: Any, torch: Any) -> str:
     before = None
     for step, (our, their) in enumerate(zip(ours, theirs, strict=True)):
         found, error = _called(our, x)
-        wanted, refusal = _called(their, y)
         name = composition.transforms[step - 1] if step else ""
+        wanted, refusal = (None, "") if _breaks_pytorch(composition, name) else _called(their, y)
         if error and (refusal or any(text in error for text in REFUSED)):
             return ""
         if found is not None and wanted is not None and _agree(found, wanted):
