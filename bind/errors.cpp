@@ -3,8 +3,8 @@
 #include <new>
 #include <string>
 
-#include "bind/objects.h"
-#include "bind/site.h"
+#include "bind/graph/site.h"
+#include "bind/types/objects.h"
 #include "core/autograd/anomaly.h"
 #include "core/autograd/saved.h"
 #include "core/autograd/view.h"

@@ -7,12 +7,12 @@
 
 #include <nanobind/stl/string.h>
 
-#include "bind/dtype.h"
 #include "bind/errors.h"
-#include "bind/objects.h"
-#include "bind/replay_events.h"
-#include "bind/site.h"
-#include "bind/torch_function.h"
+#include "bind/graph/replay_events.h"
+#include "bind/graph/site.h"
+#include "bind/types/dtype.h"
+#include "bind/types/objects.h"
+#include "bind/types/torch_function.h"
 #include "core/autograd/ledger.h"
 #include "core/autograd/mode.h"
 #include "core/base/allocator.h"

@@ -1,9 +1,9 @@
 // Fills in the function pointers through which the core reaches Python: counts, sites, hooks.
 
 #include "bind/errors.h"
-#include "bind/node_attributes.h"
-#include "bind/objects.h"
-#include "bind/site.h"
+#include "bind/graph/site.h"
+#include "bind/types/node_attributes.h"
+#include "bind/types/objects.h"
 #include "core/autograd/hooks.h"
 #include "core/autograd/mode.h"
 #include "core/autograd/saved.h"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -78,17 +79,31 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imports_of(path: Path, module: str) -> list[str]:
-    """Modules that are imported when the file is (imports inside functions are late on purpose)."""
+def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """All statements, also those inside functions, but for what only a type checker reads."""
+    for node in body:
+        yield node
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            yield from statements(node.orelse)
+            continue
+        for field in ("body", "orelse", "finalbody"):
+            yield from statements(getattr(node, field, None) or [])
+        for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+            yield from statements(part.body)
+
+
+def imports_of(path: Path, module: str, late: bool = False) -> list[str]:
+    """Modules, or names in them, that are imported when the file is; with `late`, those that functions import, too."""
     package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
     found = []
-    for node in ast.parse(path.read_text()).body:
+    body = ast.parse(path.read_text()).body
+    for node in statements(body) if late else body:
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             above = package[: len(package) - node.level + 1] if node.level else []
             source = ".".join([*above, *([node.module] if node.module else [])])
-            found += [source, *(f"{source}.{alias.name}" for alias in node.names)]
+            found += [f"{source}.{alias.name}" for alias in node.names]
     return found
 
 
@@ -106,15 +121,13 @@ def check_python() -> list[str]:
 
 
 def circles() -> list[str]:
-    """Modules that import each other, however far around. A package's `__init__` is what gathers its modules: that they
-    in turn name the package is no circle."""
+    """Modules that import each other, however far around, at once or inside functions. A package's `__init__` is what
+    gathers its modules: that they in turn name the package is no circle."""
     modules = {module_name(path): path for path in SOURCE.rglob("*.py")}
-    edges = {
-        name: {
-            one for one in imports_of(path, name) if one in modules and one != name and not name.startswith(one + ".")
-        }
-        for name, path in modules.items()
-    }
+    edges = {}
+    for name, path in modules.items():
+        named = (one if one in modules else one.rpartition(".")[0] for one in imports_of(path, name, late=True))
+        edges[name] = {one for one in named if one in modules and one != name and not name.startswith(one + ".")}
     reach = {name: set(below) for name, below in edges.items()}
     for between in edges:
         for below in reach.values():

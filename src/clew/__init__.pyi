@@ -128,7 +128,7 @@ from clew.amp.autocast_mode import is_autocast_enabled as is_autocast_enabled
 from clew.fft._short_time import istft as istft
 from clew.keep.block import keep_graph as keep_graph
 from clew.serialization._loading import load as load
-from clew.keep.files import load_program as load_program
+from clew.keep.program import load_program as load_program
 from clew.nn.functional import native_channel_shuffle as native_channel_shuffle
 from clew.nn.functional import pairwise_distance as pairwise_distance
 from clew.linalg._low_rank import pca_lowrank as pca_lowrank

@@ -26,6 +26,6 @@ def domain(text: str) -> Callable[[_Function], _Function]:
 
 
 def with_numpys_names(function: _Function) -> _Function:
-    """The function, whose arguments may be given by NumPy's names, too: bind/overridable.cpp looks for the mark."""
+    """The function, whose arguments may be given by NumPy's names, too: bind/types/overridable.cpp looks for it."""
     function.__dict__["_takes_numpys_names"] = True
     return function

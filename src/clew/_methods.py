@@ -21,7 +21,7 @@ def method(function: _F) -> _F:
 
 
 def publish(names: Iterable[str], namespace: dict[str, Any], module: str) -> None:
-    """Make functions of the namespace overridable (Note [Overridable functions] in bind/overridable.h).
+    """Make functions of the namespace overridable (Note [Overridable functions] in bind/types/overridable.h).
 
     Args:
         names: of functions and others; the others stay as they are.

@@ -2,7 +2,7 @@
 
 Note [Subclasses in Python]
 An operation on an object of a subclass goes to `type(object).__torch_function__(func, types, args, kwargs)`: Note
-[Asking classes] in bind/torch_function.cpp. The default, below, runs the operation on plain tensors and gives the
+[Asking classes] in bind/types/torch_function.cpp. The default, below, runs the operation on plain tensors and gives the
 results the subclass. A class that has `_disabled_torch_function_impl` there instead takes no part: operations on it
 give plain tensors (Parameter).
 """

@@ -241,7 +241,7 @@ def is_shared(self: Tensor) -> bool:
 
 def _sparse(name: str) -> Any:
     """A function of the table of sparse operations, which is loaded when one is asked for."""
-    from .sparse._operations import TABLE
+    from .sparse._tensor import TABLE
 
     return TABLE[name]
 

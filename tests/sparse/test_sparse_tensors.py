@@ -182,7 +182,7 @@ def test_what_has_no_sparse_form_is_refused_by_name(program):
 
 def test_every_operation_that_is_not_defined_refuses():
     """Of all functions and methods: none computes on the object itself, whose memory is nowhere."""
-    from clew.sparse._operations import TABLE
+    from clew.sparse._tensor import TABLE
 
     s = run(clew, "c")
     for name in clew._core.functions:

@@ -9,7 +9,8 @@ refuses to be differentiated. Masks, signs and detached values are constants and
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from .. import _core
 from .._core import Node, Tensor
@@ -51,6 +52,7 @@ class FunctionCtx(Node):
     _intermediates: tuple[str, ...] = ()
     _saved_intermediates: tuple[int, ...] = ()
     _guarded: tuple[Tensor | None, ...] | None = None
+    _refuse_derivative: ClassVar[Callable[..., Tensor]]  # the value behind a node that refuses; set in function.py
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep tensors (inputs, outputs, or others) for `backward`, which finds them in `saved_tensors`.
@@ -110,13 +112,11 @@ class FunctionCtx(Node):
 
     def _run_guarded(self, rule: Any, gradients: tuple[Tensor | None, ...]) -> Any:
         """Run the rule with intermediates behind a node that refuses."""
-        from .function import Intermediate
-
         inputs = _core.function_inputs_history(self)
 
         def guard(value: Tensor, what: str) -> Tensor:
             site = value._lost.site if value._lost else None
-            guarded: Tensor = Intermediate.apply(
+            guarded: Tensor = self._refuse_derivative(
                 value,
                 f"{self._function.__name__}: expected second derivatives to go through inputs and outputs of forward, "
                 f"got {what}, which forward computed{f' at {site}' if site else ''} without a graph. To do: save "

@@ -276,3 +276,7 @@ class KeepWarning(UserWarning):
         >>> issubclass(clew.KeepWarning, UserWarning)
         True
     """
+
+
+class GradcheckError(RuntimeError):
+    """What `gradcheck` and `gradgradcheck` raise when a derivative is wrong."""

@@ -256,6 +256,9 @@ class Intermediate(Function):
         raise RuntimeError(ctx.said)
 
 
+FunctionCtx._refuse_derivative = staticmethod(Intermediate.apply)
+
+
 class _Once(Function):
     """Stands between a gradient and its own backward, which is refused."""
 

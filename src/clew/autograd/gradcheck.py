@@ -7,12 +7,9 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor
+from .errors import GradcheckError
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
-
-
-class GradcheckError(RuntimeError):
-    """What `gradcheck` and `gradgradcheck` raise when a derivative is wrong."""
 
 
 def gradcheck(

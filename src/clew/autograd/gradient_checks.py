@@ -11,7 +11,8 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._core import tensor as make_tensor
-from .gradcheck import GradcheckError
+from .errors import GradcheckError
+from .gradients import grad
 
 Array = numpy.ndarray[Any, Any]
 Func = Callable[..., Any]
@@ -24,8 +25,6 @@ _NOT_REENTRANT = (
 
 
 def _grad(outputs: Any, inputs: Any, gradients: Any) -> tuple[Tensor | None, ...]:
-    from . import grad
-
     return grad(outputs, inputs, gradients, retain_graph=True, allow_unused=True)
 
 
@@ -99,8 +98,6 @@ class Checks:
         if not differentiable:
             return self.check_constant()
         if forward:
-            from ._forward_checks import check_tangents
-
             check_tangents(self, outputs)
         if not backward:
             return None
@@ -295,3 +292,34 @@ def backward_of(
         return tuple(gradient for gradient in found if gradient is not None)
 
     return gradients, (*inputs, *grad_outputs)
+
+
+def check_tangents(checks: Checks, outputs: list[Tensor]) -> None:
+    """Compares every entry of every Jacobian, or one random direction of each input.
+
+    Raises:
+        GradcheckError: one differs from differences of the function.
+    """
+    generator = numpy.random.default_rng(0)
+    for which, one in enumerate(checks.checked):
+        size = one.numel()
+        directions = generator.random((1, size)) if checks.fast else numpy.eye(size)
+        rows = [_tangents(checks, which, direction) for direction in directions]
+        for number, matrix in enumerate(checks.numerical(one, outputs)):
+            theirs = directions @ matrix
+            ours = numpy.array([row[number] for row in rows]).reshape(theirs.shape)
+            if not _close(ours, theirs, checks.rtol, checks.atol):
+                text = checks.mismatch(number, which, one, theirs, ours)
+                raise GradcheckError(text.replace("Jacobian", "Jacobian computed with forward mode", 1))
+
+
+def _tangents(checks: Checks, which: int, direction: Array) -> list[Array]:
+    """For each output, its derivative along a direction of one of the checked inputs."""
+    from ..func._tangents import jvp
+
+    one = checks.checked[which]
+
+    def of_one(given: Tensor) -> tuple[Tensor, ...]:
+        return tuple(_outputs(checks.func, tuple(given if other is one else other for other in checks.inputs)))
+
+    return [_flat(found, found) for found in jvp(of_one, (one,), (_like(one, direction),))[1]]

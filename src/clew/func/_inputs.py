@@ -9,7 +9,7 @@ import clew
 
 from .. import _core
 from .._core import Tensor
-from ..autograd import grad as gradients_of
+from ..autograd.gradients import grad as gradients_of
 from ..utils._pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from ._batches import Batches
 

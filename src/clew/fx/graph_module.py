@@ -24,6 +24,7 @@ from .graph import Graph
 __all__ = ["GraphModule", "reduce_graph_module"]
 
 _numbers = itertools.count()
+default_tracer: Any = None  # Tracer; _symbolic_trace.py, which imports this module, sets it
 
 
 class _Source:
@@ -68,11 +69,9 @@ class _CodeOnlyModule(Module):
 def _deserialize_graph_module(
     forward: Callable[..., Any], body: dict[str, Any], graph_module_cls: type[GraphModule] | None = None
 ) -> GraphModule:
-    from ._symbolic_trace import Tracer
-
     body = dict(body)
     traces = body.pop("_graphmodule_graph_node_meta_stack_trace", None) or {}
-    tracer_cls: Any = body.get("_tracer_cls") or Tracer
+    tracer_cls: Any = body.get("_tracer_cls") or default_tracer
     root = type("_CodeOnlyModule", (_CodeOnlyModule,), {"forward": forward})(body)
 
     class KeepModules(tracer_cls):  # type: ignore[misc]

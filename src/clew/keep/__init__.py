@@ -6,8 +6,7 @@ docs/keeping.md says what is promised and what is refused.
 from ..autograd.errors import KeepError, KeepWarning, ProgramError, ReplayError
 from .block import keep_graph
 from .compiled import compile
-from .files import load_program
-from .program import Input, Program
+from .program import Input, Program, load_program
 from .python_steps import pure
 from .values import Step
 

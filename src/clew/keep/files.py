@@ -6,7 +6,7 @@ The text of a file is JSON with `program` (registers, steps, nodes; see core/pro
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Tensor
@@ -14,25 +14,22 @@ from .._files import container
 from .._files.data import WRONG, from_json, mapped, to_json
 from .._files.tensors import TensorReader, TensorWriter
 from ..autograd.errors import ProgramError
-from .program import Program
 
-_KIND = "clew program"
+if TYPE_CHECKING:
+    from .program import Program
+
+KIND = "clew program"
 
 
 def save(program: Program, path: str | os.PathLike[str]) -> None:
     """What `Program.save` does."""
     content, entries = _written(program)
-    container.write(path, _KIND, content, entries)
+    container.write(path, KIND, content, entries)
 
 
 def to_bytes(program: Program) -> bytes:
     """What a file of it would hold, for a pickle."""
-    return b"".join(container.packed(_KIND, *_written(program)))
-
-
-def from_bytes(data: bytes, code: bool = True) -> Program:
-    """The reverse."""
-    return _made(*container.unpacked(data, _KIND), code)
+    return b"".join(container.packed(KIND, *_written(program)))
 
 
 def _written(program: Program) -> tuple[dict[str, Any], list[container.Entry]]:
@@ -60,43 +57,12 @@ def _check(data: dict[str, Any]) -> None:
         raise NotImplementedError(f"save: this program has a part that a file can't say: {error}") from None
 
 
-def load_program(path: str | os.PathLike[str], *, code: bool = True) -> Program:
-    """Read a program that `Program.save` wrote.
-
-    Its inputs are made as they were, with their values, `requires_grad` and `.grad`; tensors that shared memory share
-    it again. What had a name is reached by `program["x"]`: write new data into it by `copy_`. Each random generator
-    goes on where it was; it belongs to the program. A result's graph is ready for `backward()` after its `forward()`.
-
-    Nothing in the file is executed, and its steps are checked before they run.
-
-    Args:
-        path: the file.
-        code: let the system's C compiler make code of small elementwise calls, as `clew.compile` does.
+def fill(program: Program, content: Any, memories: dict[str, memoryview]) -> None:
+    """Make an empty program the one of a file.
 
     Raises:
-        ProgramError: the file is no program, it is damaged, or it has a step that does not fit the others.
-        OSError: it can't be read.
-
-    Example:
-        >>> import os, tempfile
-        >>> path = os.path.join(tempfile.mkdtemp(), "program.clew")
-        >>> w = clew.ones(2, requires_grad=True)
-        >>> with clew.keep_graph() as program:
-        ...     y = (w * w).sum()
-        >>> program.name(w=w, y=y)
-        >>> program.save(path)
-        >>> loaded = clew.load_program(path)
-        >>> loaded["w"].data.fill_(3.0)
-        tensor([3., 3.])
-        >>> loaded["y"].forward().backward()
-        >>> loaded["w"].grad
-        tensor([6., 6.])
+        ProgramError: this is no program that can be run.
     """
-    return _made(*container.read(path, _KIND), code)
-
-
-def _made(content: Any, memories: dict[str, memoryview], code: bool = True) -> Program:
-    program = Program(code=code)
     try:
         reader = TensorReader(content["tensors"], memories)
         data = mapped(content["program"], lambda value: from_json(value, reader))
@@ -107,4 +73,3 @@ def _made(content: Any, memories: dict[str, memoryview], code: bool = True) -> P
     except WRONG as error:
         raise ProgramError(f"load_program: this file can't be run: {error}") from error
     program._names = names
-    return program

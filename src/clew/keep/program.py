@@ -131,15 +131,15 @@ class Program:
             >>> program.name(x=x, y=y)
             >>> program.save(os.path.join(tempfile.mkdtemp(), "program.clew"))
         """
-        from .files import save
+        from . import files
 
-        save(self, path)
+        files.save(self, path)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travels as its file would, names included: it runs elsewhere without the source."""
-        from .files import from_bytes, to_bytes
+        from . import files
 
-        return from_bytes, (to_bytes(self), self._core._coded)
+        return _from_bytes, (files.to_bytes(self), self._core._coded)
 
     def to_c(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Sizes:
         """Write the program as C11 into `folder`: program.c, program.h, a Makefile and a main.c that runs it.
@@ -296,3 +296,53 @@ class Program:
 
     def __repr__(self) -> str:
         return f"<clew.keep.Program: {len(self._core.steps())} steps, {len(self._core.inputs())} inputs>"
+
+
+def load_program(path: str | os.PathLike[str], *, code: bool = True) -> Program:
+    """Read a program that `Program.save` wrote.
+
+    Its inputs are made as they were, with their values, `requires_grad` and `.grad`; tensors that shared memory share
+    it again. What had a name is reached by `program["x"]`: write new data into it by `copy_`. Each random generator
+    goes on where it was; it belongs to the program. A result's graph is ready for `backward()` after its `forward()`.
+
+    Nothing in the file is executed, and its steps are checked before they run.
+
+    Args:
+        path: the file.
+        code: let the system's C compiler make code of small elementwise calls, as `clew.compile` does.
+
+    Raises:
+        ProgramError: the file is no program, it is damaged, or it has a step that does not fit the others.
+        OSError: it can't be read.
+
+    Example:
+        >>> import os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "program.clew")
+        >>> w = clew.ones(2, requires_grad=True)
+        >>> with clew.keep_graph() as program:
+        ...     y = (w * w).sum()
+        >>> program.name(w=w, y=y)
+        >>> program.save(path)
+        >>> loaded = clew.load_program(path)
+        >>> loaded["w"].data.fill_(3.0)
+        tensor([3., 3.])
+        >>> loaded["y"].forward().backward()
+        >>> loaded["w"].grad
+        tensor([6., 6.])
+    """
+    from .._files import container
+    from . import files
+
+    program = Program(code=code)
+    files.fill(program, *container.read(path, files.KIND))
+    return program
+
+
+def _from_bytes(data: bytes, code: bool = True) -> Program:
+    """What a pickle calls: the reverse of `files.to_bytes`."""
+    from .._files import container
+    from . import files
+
+    program = Program(code=code)
+    files.fill(program, *container.unpacked(data, files.KIND))
+    return program

@@ -7,8 +7,8 @@ from typing import Any
 import clew
 from clew import Tensor
 
-from ._operations import TABLE, add
-from ._tensor import SparseTensor, adopt, alike, gradient_of, make, unsupported
+from ._operations import add
+from ._tensor import TABLE, SparseTensor, adopt, alike, gradient_of, make, unsupported
 
 
 def accumulated(before: Any, gradient: Any, in_place: bool) -> Tensor:

@@ -17,6 +17,7 @@ from .._typed import named_dtype
 from ._construction import dense_to_sparse
 from ._products import matmul_dense, product_pairs, sparse_product
 from ._tensor import (
+    TABLE,
     SparseTensor,
     adopt,
     alike,
@@ -32,7 +33,6 @@ from ._tensor import (
 )
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-TABLE: dict[str, Callable[..., Any]] = {}
 
 
 def _defines(*names: str) -> Callable[[_F], _F]:

@@ -4,7 +4,7 @@ Note [What a sparse tensor is]
 An object of a subclass of Tensor whose storage has no memory: it has a shape and a dtype, and two tensors hold the
 rest. `_index` (sparse_dim, nnz) has the place of each entry, `_content` (nnz, *dense sizes) its value. Operations are
 compositions over these two, so that derivatives are those of `_content`, which carries the history. An operation that
-is not in the table (`_operations.py`) raises `NotImplementedError`: no kernel ever takes the object itself.
+is not in `TABLE` raises `NotImplementedError`: no kernel ever takes the object itself.
 
 A compressed tensor (CSR, CSC) has its entries in the order of rows (columns), and their ends in `_pointer`.
 """
@@ -25,6 +25,7 @@ from .._device import layout as Layout
 from .._size import Size
 from .._subclass import DisableTorchFunctionSubclass
 
+TABLE: dict[str, Callable[..., Any]] = {}  # operations by name; _operations.py fills it
 _BOOL, _INT64 = clew.bool, clew.int64
 # What asks for nothing but the shape, the dtype, or the place of a tensor.
 _PLAIN_NAMES = """
@@ -50,8 +51,6 @@ class SparseTensor(Tensor):
     def __torch_function__(
         cls, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        from ._operations import TABLE
-
         name = getattr(func, "__name__", "")
         if name in ("__get__", "__set__"):
             owner = getattr(func, "__self__", None)

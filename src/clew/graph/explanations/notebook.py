@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from html import escape
+from typing import TYPE_CHECKING
 
-from .explanation import Explanation
 from .rich_text import totals_rows
 from .text import header_lines, tree_lines
+
+if TYPE_CHECKING:
+    from .explanation import Explanation
 
 _MOST_LINES_OPEN = 60
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..model.wording import as_ascii, bytes_text, counted, names_text
-from .explanation import Explanation
 from .text import header_lines, render, tree_lines
+
+if TYPE_CHECKING:
+    from .explanation import Explanation
 
 STYLES = {
     r"● #\d+ ([\w.]+ · \w+: )?\w+": "bold",

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ..model.places import Place, ReleaseRecord
 from ..model.wording import bytes_text, counted, freed_text, freed_word, names_text, source_text
-from .explanation import Explanation, GroupRecord, NodeRecord, Note, SavedRecord, Totals
+
+if TYPE_CHECKING:
+    from .explanation import Explanation, GroupRecord, NodeRecord, Note, SavedRecord, Totals
 
 SITE_COLUMN = 44
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ..model.wording import bytes_text
 from .groups import KINDS
-from .picture import Picture, Row
+
+if TYPE_CHECKING:
+    from .picture import Picture, Row
 
 LEAF_COLOUR, RESULT_COLOUR, SAVED_COLOUR = "lightblue", "darkolivegreen1", "orange"
 STYLE = {
