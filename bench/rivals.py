@@ -8,7 +8,8 @@ import importlib.metadata
 import importlib.util
 import os
 import sys
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bench.workload import Run, Workload
@@ -35,6 +36,7 @@ class Rival:
     compiles: bool = False
     python: str = ""
     path: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict)  # variables of its process, besides
 
     def takes_part(self, workload: Workload) -> bool:
         if self.name == "torch.compile" and not workload.compiled:
@@ -66,7 +68,7 @@ class Rival:
             kept["JAX_PLATFORMS"] = "cpu"
             one = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1" if threads == 1 else ""
             kept["XLA_FLAGS"] = one
-        return kept
+        return kept | self.settings
 
     def load(self, threads: int) -> Any:
         module = importlib.import_module(self.module)

@@ -15,7 +15,7 @@
 #include "core/kernels/memory/copy.h"
 #include "core/ops/creation/random.h"
 #include "core/ops/interpreter.h"
-#include "core/program/names.h"
+#include "core/program/files/names.h"
 
 namespace nb = nanobind;
 

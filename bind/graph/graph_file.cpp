@@ -16,8 +16,8 @@
 #include "core/autograd/saved.h"
 #include "core/autograd/view.h"
 #include "core/budget/value.h"
-#include "core/program/check.h"
-#include "core/program/names.h"
+#include "core/program/files/check.h"
+#include "core/program/files/names.h"
 
 namespace nb = nanobind;
 

@@ -28,8 +28,8 @@ private:
     std::vector<std::uint64_t> ends_{};
 };
 
-// Decides after each iteration, from the number of living nodes alone, whether to look: rarely while nothing grows, and
-// never for more than a few percent of the time.
+// Decides after each iteration, from the number of tracked nodes alone, whether to look: rarely while nothing grows,
+// and never for more than a few percent of the time.
 class LookSchedule {
 public:
     static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();

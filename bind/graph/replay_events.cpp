@@ -10,7 +10,7 @@
 #include "bind/graph/site.h"
 #include "bind/graph/site_map.h"
 #include "bind/watch/values.h"
-#include "core/program/loop.h"
+#include "core/program/loops/loop.h"
 #include "core/program/own_operations.h"
 
 namespace nb = nanobind;
@@ -49,7 +49,7 @@ void add_lines(const Program& program, std::int64_t times, std::vector<StepsOfLi
         else
             known->count += times;
     }
-    for (const auto& loop : program.loops) add_lines(loop->body, times * loop->turns, lines);
+    for (const auto& loop : program.loops) add_lines(loop->body, times * loop->iterations, lines);
 }
 
 nb::list tell() {

@@ -4,14 +4,14 @@
 
 #include <Python.h>
 
-#include "core/program/replay.h"
-#include "core/program/slice.h"
+#include "core/program/replay/replay.h"
+#include "core/program/replay/slice.h"
 
 namespace clew::bind {
 
 StepProbe::StepProbe() : recorder_(program_) {
     program_.coded = false;
-    recorder_.begin_aside();
+    recorder_.begin_passive();
 }
 
 std::int64_t StepProbe::end(const std::vector<Tensor>& results) {

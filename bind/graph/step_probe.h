@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "core/program/recorder.h"
+#include "core/program/record/recorder.h"
 
 namespace clew::bind {
 

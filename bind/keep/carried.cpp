@@ -3,7 +3,7 @@
 
 #include "bind/keep/variant.h"
 #include "bind/types/objects.h"
-#include "core/program/replay.h"
+#include "core/program/replay/replay.h"
 
 namespace nb = nanobind;
 
@@ -24,7 +24,7 @@ std::vector<PyObject*> tensors_in(PyObject* entry) {
 
 }  // namespace
 
-// It is no witness, and read anew by each replay.
+// It is no guard, and read anew by each replay.
 void Variant::carry(Tracer& tracer) {
     for (const Effect& one : tracer.effects) {
         if (one.kind != Effect::SetItem || tensors_in(one.value.ptr()).empty()) continue;

@@ -1,4 +1,4 @@
-// clew.compile: Note [Keys], Note [Watching], Note [Witnesses of Python], Note [Outcome].
+// clew.compile: Note [Keys], Note [Watching], Note [Guards of Python], Note [Outcome].
 #pragma once
 #include "bind/graph/frame.h"
 

@@ -15,14 +15,14 @@
 #include "bind/watch/kinds.h"
 #include "core/autograd/engine.h"
 #include "core/autograd/mode.h"
-#include "core/program/loop.h"
+#include "core/program/loops/loop.h"
 
 namespace nb = nanobind;
 
 namespace clew::bind {
 namespace {
 
-constexpr int kMostRecordings = 4;            // of one key: the first, and three whose witnesses failed
+constexpr int kMostRecordings = 4;            // of one key: the first, and three whose guards failed
 constexpr std::size_t kMoreThanVariants = 8;  // calls in a row that are recorded beyond those that are kept
 constexpr std::uint64_t kMissesOfEager = 16;  // in a row, after which a variant of a path that is eager goes
 constexpr std::size_t kHitsForRecording = 4;  // about as many save what one recording costs

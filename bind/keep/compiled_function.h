@@ -25,7 +25,7 @@ public:
 
     std::size_t variants() const { return variants_->size(); }
     std::int64_t bytes() const;
-    // (steps, witnesses, hits, misses, the last miss, nanoseconds: recorded call, recording, planning, replay,
+    // (steps, guards, hits, misses, the last miss, nanoseconds: recorded call, recording, planning, replay,
     // arguments, why another variant did not do)
     nanobind::list describe() const;
     nanobind::list code() const;

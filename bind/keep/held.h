@@ -1,4 +1,4 @@
-// An object that a witness knows by identity.
+// An object that a guard knows by identity.
 #pragma once
 #include <Python.h>
 

@@ -13,11 +13,12 @@
 #include "bind/keep/program_file.h"
 #include "bind/keep/python_step.h"
 #include "bind/types/objects.h"
-#include "core/program/kept.h"
-#include "core/program/leaves.h"
-#include "core/program/recorder.h"
-#include "core/program/replay.h"
-#include "core/program/slice.h"
+#include "core/program/passes/passes.h"
+#include "core/program/record/leaves.h"
+#include "core/program/record/recorder.h"
+#include "core/program/record/weak_bindings.h"
+#include "core/program/replay/replay.h"
+#include "core/program/replay/slice.h"
 
 namespace nb = nanobind;
 
@@ -51,7 +52,7 @@ struct KeptProgram {
     std::vector<int> leaves_of_class(nb::handle parameter) const {
         std::vector<int> found;
         for (const int i : program.historyless) {
-            TensorObject* const tensor = program.living[static_cast<std::size_t>(i)].tensor;
+            TensorObject* const tensor = program.tracked[static_cast<std::size_t>(i)].tensor;
             if (nb::isinstance(nb::handle(as_object(tensor)), parameter)) found.push_back(i);
         }
         return found;
@@ -97,7 +98,7 @@ struct KeptProgram {
             if (step.action->kind == StepKind::Rebind) {
                 const Leaf& of = program.leaves[static_cast<std::size_t>(step.index)];
                 if (of.input >= 0) leaf = program.inputs[static_cast<std::size_t>(of.input)].reg;
-                if (of.living >= 0) leaf = program.living[static_cast<std::size_t>(of.living)].reg;
+                if (of.tracked >= 0) leaf = program.tracked[static_cast<std::size_t>(of.tracked)].reg;
             }
             result.append(nb::make_tuple(name_of(step), kind_of(step), numbers(step.inputs), numbers(step.outputs),
                                          nb::tuple(written), attributes_of(step),
@@ -150,7 +151,7 @@ struct KeptProgram {
             if (input.present().get() == tensor) return input.reg;
         const KeptBy kept = kept_by(*tensor);
         if (kept.program != &program) return -1;
-        const int reg = program.living[static_cast<std::size_t>(kept.index)].reg;
+        const int reg = program.tracked[static_cast<std::size_t>(kept.index)].reg;
         return program.of(reg).made_by < 0 ? -1 : reg;  // it shares the memory of a leaf that is an input now
     }
     void run() {
@@ -238,6 +239,14 @@ void init_program(nb::module_& module) {
         .def("layouts", &KeptProgram::layouts)
         .def("register_of", &KeptProgram::register_of, nb::arg("tensor"));
     init_python_steps(module);
+    module.def(
+        "passes",
+        [] {
+            nb::list passes;
+            for (const PassInfo& one : all_passes()) passes.append(nb::make_tuple(one.name, one.gives));
+            return passes;
+        },
+        "The passes over a plan that CLEW_PASSES can leave out: name, and what the pass gives.");
     module.def("kept_forward", &forward, nb::arg("tensor"));
     module.def("is_filled_again", &is_filled_again, nb::arg("tensor"), nb::arg("node"),
                "Whether tensor.forward() makes what the node saved once more.");

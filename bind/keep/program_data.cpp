@@ -13,7 +13,7 @@
 #include "core/autograd/view.h"
 #include "core/base/error.h"
 #include "core/ops/opdef.h"
-#include "core/program/names.h"
+#include "core/program/files/names.h"
 
 namespace nb = nanobind;
 

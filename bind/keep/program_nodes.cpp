@@ -14,8 +14,8 @@
 #include "core/autograd/saved.h"
 #include "core/autograd/view.h"
 #include "core/base/frame.h"
-#include "core/program/kept.h"
-#include "core/program/names.h"
+#include "core/program/files/names.h"
+#include "core/program/record/weak_bindings.h"
 
 namespace nb = nanobind;
 

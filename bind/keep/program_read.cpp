@@ -10,12 +10,12 @@
 #include "bind/types/objects.h"
 #include "core/autograd/leaf.h"
 #include "core/autograd/saved.h"
-#include "core/program/check.h"
-#include "core/program/kept.h"
-#include "core/program/leaves.h"
-#include "core/program/names.h"
-#include "core/program/recorder.h"
-#include "core/program/witness.h"
+#include "core/program/files/check.h"
+#include "core/program/files/names.h"
+#include "core/program/record/leaves.h"
+#include "core/program/record/recorder.h"
+#include "core/program/record/weak_bindings.h"
+#include "core/program/replay/guards.h"
 
 namespace nb = nanobind;
 
@@ -90,14 +90,14 @@ private:
         if (!program_.inputs.back().present()) fail(ErrorKind::Value, "expected an input that is there");
     }
     void add_living(nb::handle one) {
-        program_.living.push_back({tensor_of(one[0]).get(), reg(one[1]), nb::cast<int>(one[2]), 0, 0, 0});
+        program_.tracked.push_back({tensor_of(one[0]).get(), reg(one[1]), nb::cast<int>(one[2]), 0, 0, 0});
         outputs_.push_back(nb::cast<int>(one[3]));
     }
     void add_leaves() {
         const nb::list leaves = list("leaves"), steps = list("steps");
         for (const nb::handle one : leaves)
             program_.leaves.push_back({.input = index_from_python(one[0], program_.inputs.size(), true),
-                                       .living = index_from_python(one[1], program_.living.size(), true),
+                                       .tracked = index_from_python(one[1], program_.tracked.size(), true),
                                        .last = index_from_python(one[2], nb::len(steps), true)});
     }
     void add_generator(nb::handle state) {
@@ -167,27 +167,27 @@ private:
         std::unordered_set<const TensorObject*> seen;
         for (const Input& input : program_.inputs)
             places[static_cast<std::size_t>(program_.of(input.reg).memory)] = input.present()->storage.get();
-        for (std::size_t i = 0; i < program_.living.size(); ++i) {
-            const Living& living = program_.living[i];
-            if (!seen.insert(living.tensor).second) fail(ErrorKind::Value, "expected one tensor at one place");
-            const Storage*& place = places[static_cast<std::size_t>(program_.of(living.reg).memory)];
-            if (place && place != living.tensor->storage.get())
+        for (std::size_t i = 0; i < program_.tracked.size(); ++i) {
+            const TrackedTensor& tracked = program_.tracked[i];
+            if (!seen.insert(tracked.tensor).second) fail(ErrorKind::Value, "expected one tensor at one place");
+            const Storage*& place = places[static_cast<std::size_t>(program_.of(tracked.reg).memory)];
+            if (place && place != tracked.tensor->storage.get())
                 fail(ErrorKind::Value, "expected tensors of the block to share memory as its steps do");
-            place = living.tensor->storage.get();
-            const int node = index_from_python(nb::int_(living.node), program_.nodes.size(), true);
+            place = tracked.tensor->storage.get();
+            const int node = index_from_python(nb::int_(tracked.node), program_.nodes.size(), true);
             if (node < 0) continue;
             const Node& made = *program_.nodes[static_cast<std::size_t>(node)].node;
             const Layout* const layout = outputs_[i] >= 0 && outputs_[i] < made.output_count
                                              ? const_cast<Node&>(made).outputs()[outputs_[i]].layout
                                              : nullptr;
-            if (layout == nullptr || !same_shape(*layout, *living.tensor->layout))
+            if (layout == nullptr || !same_shape(*layout, *tracked.tensor->layout))
                 fail(ErrorKind::Value, "expected a tensor of the block to be a result of its node");
         }
     }
 
     void attach() {
-        for (const Living& living : program_.living)
-            if (living.tensor->extras && living.tensor->extras->kept)
+        for (const TrackedTensor& tracked : program_.tracked)
+            if (tracked.tensor->extras && tracked.tensor->extras->kept)
                 fail(ErrorKind::Value, "expected one tensor at one place");
         const Ref<Release> unfilled = Release::make("load_program");
         for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
@@ -198,14 +198,14 @@ private:
         std::unordered_set<const TensorObject*> gradients;
         for (const Input& input : program_.inputs)
             if (input.tensor->extras && input.tensor->extras->grad) gradients.insert(input.tensor->extras->grad.get());
-        for (std::size_t i = 0; i < program_.living.size(); ++i) {
-            Living& living = program_.living[i];
-            const Tensor tensor(living.tensor);
-            if (living.node >= 0)
-                set_history(tensor, NodeRef(program_.nodes[static_cast<std::size_t>(living.node)].node), outputs_[i]);
-            living.version = version_of(*living.tensor);
-            living.place = place_of(*living.tensor);
-            keep_tensor(program_, static_cast<int>(i), !gradients.contains(living.tensor));
+        for (std::size_t i = 0; i < program_.tracked.size(); ++i) {
+            TrackedTensor& tracked = program_.tracked[i];
+            const Tensor tensor(tracked.tensor);
+            if (tracked.node >= 0)
+                set_history(tensor, NodeRef(program_.nodes[static_cast<std::size_t>(tracked.node)].node), outputs_[i]);
+            tracked.version = version_of(*tracked.tensor);
+            tracked.place = place_of(*tracked.tensor);
+            keep_tensor(program_, static_cast<int>(i), !gradients.contains(tracked.tensor));
         }
         note_values(program_);
         program_.finished = program_.loaded = true;
@@ -214,7 +214,7 @@ private:
     Program& program_;
     nb::handle data_;
     std::vector<Generator*> generators_;
-    std::vector<int> outputs_;  // of its node, each living tensor is
+    std::vector<int> outputs_;  // of its node, each tracked tensor is
 };
 
 }  // namespace
@@ -226,7 +226,7 @@ void program_from_python(nb::handle core_program, nb::handle data, bool attached
     struct LetGo {  // of what the program does not know to be alive
         Program& program;
         ~LetGo() {
-            if (!program.finished) program.nodes.clear(), program.living.clear();
+            if (!program.finished) program.nodes.clear(), program.tracked.clear();
         }
     } const unless_attached{program};
     Reader(program, data).go(attached);

@@ -12,11 +12,11 @@
 #include "core/autograd/leaf.h"
 #include "core/autograd/saved.h"
 #include "core/autograd/view.h"
-#include "core/program/kept.h"
-#include "core/program/leaves.h"
-#include "core/program/names.h"
-#include "core/program/recorder.h"
-#include "core/program/witness.h"
+#include "core/program/files/names.h"
+#include "core/program/record/leaves.h"
+#include "core/program/record/recorder.h"
+#include "core/program/record/weak_bindings.h"
+#include "core/program/replay/guards.h"
 
 namespace nb = nanobind;
 
@@ -128,8 +128,8 @@ private:
     nb::list leaves() const {
         nb::list result;
         for (const Leaf& one : program_.leaves)
-            result.append(nb::make_tuple(one.input, one.living < 0 ? -1 : places_[static_cast<std::size_t>(one.living)],
-                                         one.last));
+            result.append(nb::make_tuple(
+                one.input, one.tracked < 0 ? -1 : places_[static_cast<std::size_t>(one.tracked)], one.last));
         return result;
     }
 
@@ -176,48 +176,48 @@ private:
 
     // Of tensors of the block, those with names, and the nodes below them.
     nb::list living_and_nodes() {
-        places_.assign(program_.living.size(), -1);
+        places_.assign(program_.tracked.size(), -1);
         std::vector<int> nodes;
         for (const nb::handle object : named_) {
             const auto [by, index] = kept_by(*as_tensor(object.ptr()));
             if (by != &program_ || is_input(index)) continue;
             check_unchanged(program_, index, false);
-            const Living& living = program_.living[static_cast<std::size_t>(index)];
-            if (is_refreshed_view(program_, living))
+            const TrackedTensor& tracked = program_.tracked[static_cast<std::size_t>(index)];
+            if (is_refreshed_view(program_, tracked))
                 refuse("a named tensor is a view whose base was written since; name a clone() of it", {}, -1);
-            if (living.node >= 0)
-                nodes =
-                    nodes_below(program_, program_.nodes[static_cast<std::size_t>(living.node)].node, std::move(nodes));
+            if (tracked.node >= 0)
+                nodes = nodes_below(program_, program_.nodes[static_cast<std::size_t>(tracked.node)].node,
+                                    std::move(nodes));
         }
         for (const nb::handle object : named_) {
             const auto [by, index] = kept_by(*as_tensor(object.ptr()));
             if (by != &program_ || is_input(index) || places_[static_cast<std::size_t>(index)] >= 0) continue;
             places_[static_cast<std::size_t>(index)] = static_cast<int>(nb::len(living_));
-            const Living& living = program_.living[static_cast<std::size_t>(index)];
+            const TrackedTensor& tracked = program_.tracked[static_cast<std::size_t>(index)];
             const int node =
-                living.node < 0 ? -1 : static_cast<int>(std::ranges::find(nodes, living.node) - nodes.begin());
-            living_.append(
-                nb::make_tuple(object, living.reg, node, node < 0 ? 0 : static_cast<int>(living.tensor->output_index)));
+                tracked.node < 0 ? -1 : static_cast<int>(std::ranges::find(nodes, tracked.node) - nodes.begin());
+            living_.append(nb::make_tuple(object, tracked.reg, node,
+                                          node < 0 ? 0 : static_cast<int>(tracked.tensor->output_index)));
         }
         for (const Step& step : program_.steps)
             if (step.action->kind == StepKind::Rebind)
-                for (const Living& living : program_.living)
-                    if (living.reg == step.inputs[0] && living.node >= 0)
+                for (const TrackedTensor& tracked : program_.tracked)
+                    if (tracked.reg == step.inputs[0] && tracked.node >= 0)
                         refuse("a .grad has a history (create_graph=True), which a file can't hold yet",
                                step.action->code, step.action->instruction);
         return nodes_to_python(program_, nodes);
     }
 
     // A leaf of the block that is one by now.
-    bool is_input(int living) const {
-        const KeptRegister& reg = program_.of(program_.living[static_cast<std::size_t>(living)].reg);
+    bool is_input(int tracked) const {
+        const KeptRegister& reg = program_.of(program_.tracked[static_cast<std::size_t>(tracked)].reg);
         return reg.made_by < 0 && program_.memories[static_cast<std::size_t>(reg.memory)].input >= 0;
     }
 
     Program& program_;
     nb::list named_;
     nb::list living_, generators_;
-    std::vector<int> places_;  // in the file, of each living tensor
+    std::vector<int> places_;  // in the file, of each tracked tensor
     std::vector<const Generator*> seen_;
 };
 

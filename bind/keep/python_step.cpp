@@ -10,7 +10,7 @@
 #include "bind/errors.h"
 #include "bind/types/objects.h"
 #include "bind/watch/tracer.h"
-#include "core/program/recorder.h"
+#include "core/program/record/recorder.h"
 
 namespace nb = nanobind;
 

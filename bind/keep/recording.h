@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "bind/keep/variant.h"
-#include "core/program/digests.h"
+#include "core/program/replay/digests.h"
 
 namespace clew::bind {
 

@@ -9,8 +9,8 @@
 #include "bind/types/objects.h"
 #include "bind/watch/kinds.h"
 #include "core/ops/elementwise/scalar.h"
-#include "core/program/loop.h"
-#include "core/program/replay.h"
+#include "core/program/loops/loop.h"
+#include "core/program/replay/replay.h"
 
 namespace nb = nanobind;
 
@@ -21,7 +21,7 @@ void Variant::keep(Tracer& tracer, const CallArguments& arguments) {
     carry(tracer);
     options = std::move(tracer.options);
     std::erase_if(options, [&](const Option& one) {
-        return one.dict.is_valid() && tracer.state.has_entry(one.dict.ptr(), one.key.ptr());  // a witness
+        return one.dict.is_valid() && tracer.state.has_entry(one.dict.ptr(), one.key.ptr());  // a guard
     });
     for (Option& one : options)
         one.attributes = program.vary_attributes(program.steps[static_cast<std::size_t>(one.step)]);

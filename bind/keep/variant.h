@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "bind/keep/results.h"
-#include "core/program/digests.h"
-#include "core/program/outcome.h"
-#include "core/program/slice.h"
+#include "core/program/replay/digests.h"
+#include "core/program/replay/slice.h"
+#include "core/program/results/outcome.h"
 
 namespace clew::bind {
 

@@ -4,7 +4,7 @@
 #include "bind/types/objects.h"
 #include "bind/types/tensor_attributes.h"
 #include "core/ops/dispatch.h"
-#include "core/program/kept.h"
+#include "core/program/record/weak_bindings.h"
 
 namespace clew::bind {
 namespace {

@@ -18,7 +18,7 @@
 #include "core/ops/dispatch.h"
 #include "core/ops/functions.h"
 #include "core/ops/interpreter.h"
-#include "core/program/kept.h"
+#include "core/program/record/weak_bindings.h"
 
 namespace clew::bind {
 namespace {

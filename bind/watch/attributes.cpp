@@ -1,4 +1,4 @@
-// Attributes and items: what a read finds is a witness, if the object is older than the call.
+// Attributes and items: what a read finds is a guard, if the object is older than the call.
 #include "bind/watch/kinds.h"
 #include "bind/watch/tracer.h"
 
@@ -254,7 +254,7 @@ void Tracer::instance_attribute(PyObject* object, PyObject* name, bool by_base) 
 
 // It becomes an input: what it is is compared, and what .data or detach() give lies in its memory.
 void Tracer::note(TensorObject* tensor) {
-    if (tensor->has(TensorObject::kOlder)) recorder_.meet(Tensor(tensor));
+    if (tensor->has(TensorObject::kPreexisting)) recorder_.meet(Tensor(tensor));
 }
 
 void Tracer::tensor_attribute(PyObject* object, PyObject* name) {
@@ -262,7 +262,7 @@ void Tracer::tensor_attribute(PyObject* object, PyObject* name) {
     const char* const text = utf8(name);
     PyTypeObject* const type = Py_TYPE(object);
     PyObject* const found = _PyType_Lookup(type, name);
-    const bool older = tensor->has(TensorObject::kOlder);
+    const bool older = tensor->has(TensorObject::kPreexisting);
     if (is_one_of(text, kGeometry)) return;
     if (older && std::strcmp(text, "grad") == 0 && tensor->extras && tensor->extras->grad)
         gradients_.insert(as_object(tensor->extras->grad.get()));

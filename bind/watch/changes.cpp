@@ -32,7 +32,7 @@ bool Tracer::is_as_before(PyObject* dict) const {
     });
 }
 
-// What is set back in the end to what it was, as functional_call() does, is no effect: the entry is a witness.
+// What is set back in the end to what it was, as functional_call() does, is no effect: the entry is a guard.
 void Tracer::drop_undone() {
     const auto ends_as_before = [&](const Effect& one) {
         if (one.kind != Effect::SetItem || !PyDict_CheckExact(one.holder.ptr())) return false;
@@ -97,7 +97,7 @@ void Tracer::set_attribute(PyObject* object, PyObject* name, PyObject* value) {
         const char* const text = utf8(name);
         if (std::strcmp(text, "requires_grad") == 0) return note(tensor);
         if (is_told(text)) return;  // the recorder is told
-        if (tensor->has(TensorObject::kOlder)) stay_eager(std::string("sets ") + text + " of a tensor");
+        if (tensor->has(TensorObject::kPreexisting)) stay_eager(std::string("sets ") + text + " of a tensor");
         return;
     }
     if (is_argument(object)) return stay_eager("sets an attribute of an argument");

@@ -142,7 +142,7 @@ void Tracer::ask_class(PyObject* object) {
     if (TensorObject* const tensor = as_tensor(object)) note(tensor);
 }
 
-// Which object a tensor is, the key or a witness has to tell. What a .grad was set to before the call may be known by
+// Which object a tensor is, the key or a guard has to tell. What a .grad was set to before the call may be known by
 // another name, too.
 void Tracer::note_identity(PyObject* object) {
     if (PyTuple_CheckExact(object))

@@ -79,7 +79,7 @@ bool Tracer::note_comparison(PyObject* object, PyObject* constant, int operation
     return true;
 }
 
-// With a constant, the outcome is the witness.
+// With a constant, the outcome is the guard.
 void Tracer::compare(PyObject* left, PyObject* right, int operation) {
     static constexpr int kMirrored[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
     if (note_comparison(left, right, operation) || note_comparison(right, left, kMirrored[operation])) return;

@@ -1,6 +1,6 @@
 // What the Python of a compiled call read that is older than the call, as it was then.
 //
-// Note [Witnesses of Python]
+// Note [Guards of Python]
 // A replay is right while the Python would go the way it went. So each read of state that was there before the call is
 // kept with what it found: entries of dicts (globals, attributes of instances and modules), of types, cells, lists,
 // slots, the code and defaults of functions. Numbers, strings and None are compared by type and bits, all else by
@@ -41,7 +41,7 @@ public:
     std::size_t size() const;
     bool has_entry(PyObject* dict, PyObject* key) const;
     PyObject* found_first(PyObject* dict, PyObject* key) const;  // what it had; null: nothing, or it was not read
-    // The value is no witness any more; null if it was none.
+    // The value is no guard any more; null if it was none.
     nanobind::object give_up_entry(PyObject* dict, PyObject* key);
     void take_entry(PyObject* dict, PyObject* key, PyObject* value);
     bool mentions(PyObject* value) const;  // as something that a read found

@@ -5,7 +5,7 @@
 // not watched, and may read each number that it can reach from there: through tuples, lists, dicts and sets, views,
 // iterators, bound methods and whatever else objects of C hold, all of which tell the garbage collector. Attributes of
 // other instances it reads by their name, which is looked at elsewhere, and what functions and generators hold is read
-// by Python that is watched. Of a container from before the call all that it holds becomes a witness.
+// by Python that is watched. Of a container from before the call all that it holds becomes a guard.
 #include "bind/watch/kinds.h"
 #include "bind/watch/tracer.h"
 

@@ -24,7 +24,7 @@ namespace clew::bind {
 namespace {
 
 constexpr std::size_t kMostWitnesses = 10000;
-constexpr std::uint32_t kOneInCounted = 64;                       // instructions, after which witnesses are counted
+constexpr std::uint32_t kOneInCounted = 64;                       // instructions, after which guards are counted
 constexpr bool kTellsOfPrefixOnly = PY_VERSION_HEX < 0x030C0000;  // and not of the instruction behind it
 
 bool begins_callback_of_collector(_PyInterpreterFrame* frame) {
@@ -107,7 +107,7 @@ void Tracer::add_argument(PyObject* container) {
 }
 
 bool Tracer::is_older(PyObject* object) const {
-    if (const TensorObject* const tensor = as_tensor(object)) return tensor->has(TensorObject::kOlder);
+    if (const TensorObject* const tensor = as_tensor(object)) return tensor->has(TensorObject::kPreexisting);
     return older_.contains(object) || PyType_Check(object);  // a call that makes a class stays eager
 }
 

@@ -3,7 +3,7 @@
 // Note [Watching]
 // An observer is told of each instruction before it runs, and looks at its operands on the frame's stack. An
 // object is older than the call if it was reached through something older: an argument that is known by identity, a
-// global, a cell, an entry of an older dict. What an instruction reads of an older object becomes a witness
+// global, a cell, an entry of an older dict. What an instruction reads of an older object becomes a guard
 // (python_state.h); what it reads of a young one needs none, since the call made that itself. Python functions are
 // watched in turn. Of callables in C only those are let pass of which it is known what they read: clew's, methods of
 // the built-in types, and those in a table. Everything else, and a write to an older object that a replay can't make
@@ -24,7 +24,7 @@
 #include "bind/watch/python_state.h"
 #include "core/base/flat_table.h"
 #include "core/base/object.h"
-#include "core/program/recorder.h"
+#include "core/program/record/recorder.h"
 
 namespace clew::bind {
 
@@ -44,7 +44,7 @@ struct Effect {
 // A float that was read from a tensor (item()), that is an argument, or an option of an optimizer, is followed while it
 // is only handed on: into a result, an effect, a step of an optimizer, or to an operation that takes a number as the
 // tensor that it becomes (kTakesNumber). So is a list that tolist() gave. Each replay reads it anew. Of a comparison
-// with a constant the outcome is the witness. Used in any other way, its value is. An argument is an object of its own
+// with a constant the outcome is the guard. Used in any other way, its value is. An argument is an object of its own
 // while the call is recorded, so that no constant is taken for it.
 struct FollowedNumber {
     nanobind::object number;  // held, so that its address is no other's

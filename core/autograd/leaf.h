@@ -12,7 +12,7 @@
 
 namespace clew {
 
-// What a kept program knows of a tensor that it made, and the other way round (core/program/kept.h).
+// What a kept program knows of a tensor that it made, and the other way round (core/program/record/weak_bindings.h).
 struct KeptTensor {
     Handle owner;  // the program, as Python sees it; or null
     virtual ~KeptTensor() = default;

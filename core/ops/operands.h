@@ -1,5 +1,5 @@
 // Operations that only rules and code of ours call get operands that fit each other. A file may give them others
-// (core/program/check.h), so they look, too.
+// (core/program/files/check.h), so they look, too.
 #pragma once
 #include <algorithm>
 #include <initializer_list>

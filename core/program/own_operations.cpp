@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "core/kernels/memory/copy.h"
-#include "core/program/loop.h"
+#include "core/program/loops/loop.h"
 
 namespace clew {
 namespace {

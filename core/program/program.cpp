@@ -8,11 +8,11 @@
 #include "core/autograd/hooks.h"
 #include "core/autograd/leaf.h"
 #include "core/autograd/saved.h"
-#include "core/program/graph_gradient.h"
-#include "core/program/kept.h"
-#include "core/program/loop.h"
-#include "core/program/outcome.h"
-#include "core/program/slice.h"
+#include "core/program/loops/loop.h"
+#include "core/program/record/weak_bindings.h"
+#include "core/program/replay/slice.h"
+#include "core/program/results/graph_gradient.h"
+#include "core/program/results/outcome.h"
 
 namespace clew {
 
@@ -53,7 +53,7 @@ const Tensor& Input::present_grad() const {
 
 Tensor leaf_of(const Program& program, const Leaf& leaf) {
     if (leaf.input >= 0) return program.inputs[static_cast<std::size_t>(leaf.input)].tensor;
-    if (leaf.living >= 0) return Tensor(program.living[static_cast<std::size_t>(leaf.living)].tensor);
+    if (leaf.tracked >= 0) return Tensor(program.tracked[static_cast<std::size_t>(leaf.tracked)].tensor);
     return {};
 }
 
@@ -127,7 +127,7 @@ std::int64_t bytes_of(const Program& program) {
         for (const auto& gradient : {program.outcome->gradient, program.outcome->from_head})
             if (gradient) sum += gradient->bytes();
     for (const auto& loop : program.loops) {
-        table(loop->grounds), table(loop->begins), table(loop->reaches);
+        table(loop->bindings), table(loop->begins), table(loop->reaches);
         sum += static_cast<std::int64_t>(sizeof(Loop)) + bytes_of(loop->body);
     }
     return sum + program.slabs->bytes();

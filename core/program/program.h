@@ -79,7 +79,7 @@ struct KeptWrite {
 
 enum class StepKind : std::uint8_t { Run, Nothing, Read, Rebind };
 
-// What a step does, and at which line: the turns of a loop have that in common.
+// What a step does, and at which line: the iterations of a loop have that in common.
 struct Action {
     const OpDef* op = nullptr;
     std::span<const char> attributes{};  // of Recorded::slabs
@@ -126,7 +126,7 @@ struct KeptNode {
 };
 
 // A tensor of the block that lived at its end.
-struct Living {
+struct TrackedTensor {
     TensorObject* tensor;  // weak
     int reg;
     int node;  // of Program::nodes; -1: no history
@@ -150,11 +150,11 @@ inline std::uint64_t place_of(const TensorObject& tensor) {
 
 // Whose .grad was set: an input's, or that of a tensor of the block, if it lives.
 struct Leaf {
-    int input = -1, living = -1;
+    int input = -1, tracked = -1;
     int last = -1;              // the step that sets it last; -1: another entry says so
     std::uint32_t version = 0;  // of its .grad at the end
     int result = -1;            // of the outcome: the .grad, if it is given or lies on memory from before the call
-    int gradient = -1;          // of Program::living: the .grad
+    int gradient = -1;          // of Program::tracked: the .grad
     Tensor tensor{};            // while the block runs
 };
 
@@ -214,7 +214,7 @@ struct Recorded {
     std::vector<NumberUse> number_uses;             // of these
     std::vector<std::size_t> varying;               // constants that are set anew for each run
     std::vector<Leaf> leaves;
-    std::vector<Living> living;
+    std::vector<TrackedTensor> tracked;
     std::vector<int> placed{};  // inputs of which was asked where in their storage they begin
     std::vector<GradWitness> grads;
     std::vector<Refusal> refusals;
@@ -259,7 +259,7 @@ struct Program : Recorded {
     std::uint64_t deaths = 0;  // of nodes and tensors, for who remembers which live
     void* self = nullptr;      // weak: the object that Python has
     // Note [Leaves of the block] in leaves.h.
-    std::vector<int> historyless;  // of `living`: what the block made and nothing has differentiated
+    std::vector<int> historyless;  // of `tracked`: what the block made and nothing has differentiated
     std::vector<WrittenLeaf> written_leaves;
     std::uint64_t revision = 0;  // how often steps were left out
     int under_way = 0;           // replays

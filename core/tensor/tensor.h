@@ -33,7 +33,7 @@ struct TensorObject : Object {
         kAliasCounter = 16,  // the version counter is in extras, not in the storage
         kSubclass = 32,      // not exactly Tensor
         kTracked = 64,       // the garbage collector sees it
-        kOlder = 128,        // it was there before the block that is being kept (core/program)
+        kPreexisting = 128,  // it was there before the block that is being kept (core/program)
     };
     StorageRef storage;
     LayoutRef layout;

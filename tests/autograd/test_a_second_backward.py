@@ -39,7 +39,7 @@ def backward(torch, result):
 
 
 @pytest.mark.parametrize("name", RUN_AGAIN)
-def test_2_4_graphs_that_save_nothing_run_again(torch, name):
+def test_graphs_that_save_nothing_run_again(torch, name):
     a = torch.tensor([1.0, 2.0], requires_grad=True)
     result = RUN_AGAIN[name](torch, a)
     backward(torch, result)
@@ -49,7 +49,7 @@ def test_2_4_graphs_that_save_nothing_run_again(torch, name):
         assert_close(a.grad, (times * once).tolist())
 
 
-def test_2_4_sum_can_run_again(torch):
+def test_sum_can_run_again(torch):
     a = torch.ones(2, 3, requires_grad=True)
     y = a.sum()
     for _ in range(100):
@@ -58,7 +58,7 @@ def test_2_4_sum_can_run_again(torch):
 
 
 @pytest.mark.parametrize("name", FAIL)
-def test_2_4_graphs_that_saved_something_fail_the_second_time(torch, name):
+def test_graphs_that_saved_something_fail_the_second_time(torch, name):
     a = torch.tensor([1.0, 2.0], requires_grad=True)
     result = FAIL[name](torch, a)
     backward(torch, result)
@@ -68,7 +68,7 @@ def test_2_4_graphs_that_saved_something_fail_the_second_time(torch, name):
     assert a.grad.tolist() == once
 
 
-def test_2_4_grad_frees_as_backward_does(torch):
+def test_grad_frees_as_backward_does(torch):
     a = torch.tensor([1.0, 2.0], requires_grad=True)
     y = (a * a).sum()
     torch.autograd.grad(y, a)
@@ -78,7 +78,7 @@ def test_2_4_grad_frees_as_backward_does(torch):
         y.backward()
 
 
-def test_2_4_python_functions(torch):
+def test_python_functions(torch):
     class Double(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x, save):
@@ -113,7 +113,7 @@ def test_2_4_python_functions(torch):
         (lambda a: a**2, "_saved_self"),
     ],
 )
-def test_2_4_reading_what_a_freed_node_saved_raises(torch, make, name):
+def test_reading_what_a_freed_node_saved_raises(torch, make, name):
     y = make(torch.ones(2, requires_grad=True))
     getattr(y.grad_fn, name)
     y.sum().backward()
@@ -121,7 +121,7 @@ def test_2_4_reading_what_a_freed_node_saved_raises(torch, make, name):
         getattr(y.grad_fn, name)
 
 
-def test_2_4_gradients_before_the_freed_node_were_not_added(torch):
+def test_gradients_before_the_freed_node_were_not_added(torch):
     """The second backward fails in the lower product; nothing is half done in the leaf that it feeds."""
     a = torch.tensor([2.0], requires_grad=True)
     h = a * a
@@ -131,7 +131,7 @@ def test_2_4_gradients_before_the_freed_node_were_not_added(torch):
     assert_equal(a.grad, [4])
 
 
-def test_2_5_the_shared_part_is_freed_by_the_first_backward(torch):
+def test_the_shared_part_is_freed_by_the_first_backward(torch):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     h = x.exp()
     first = h.sum()
@@ -146,7 +146,7 @@ def test_2_5_the_shared_part_is_freed_by_the_first_backward(torch):
     assert ran == ["rebuilt"], "the part that was rebuilt ran; the shared part failed"
 
 
-def test_2_5_the_example_of_the_thread(torch):
+def test_the_example_of_the_thread(torch):
     layer = torch.nn.Linear(3, 3)
     a = torch.randn(2, 3)
     out = layer(a)
@@ -162,7 +162,7 @@ def test_2_5_the_example_of_the_thread(torch):
 
 
 @pytest.mark.beyond
-def test_2_5_the_error_names_the_shared_part(torch):
+def test_the_error_names_the_shared_part(torch):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     h = x.exp()
     h.sum().backward()
@@ -171,7 +171,7 @@ def test_2_5_the_error_names_the_shared_part(torch):
     assert caught.value.node is h.grad_fn
 
 
-def test_2_5_a_shared_part_that_saved_nothing_is_fine(torch):
+def test_a_shared_part_that_saved_nothing_is_fine(torch):
     x = torch.ones(2, requires_grad=True)
     h = x + 1
     for _ in range(3):

@@ -8,7 +8,7 @@ def pair(torch):
     return torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0, 4.0], requires_grad=True)
 
 
-def test_3_1_a_scalar_needs_no_gradient(torch):
+def test_a_scalar_needs_no_gradient(torch):
     x, _ = pair(torch)
     (x * x).sum().backward()
     assert_equal(x.grad, [2, 4])
@@ -18,7 +18,7 @@ def test_3_1_a_scalar_needs_no_gradient(torch):
         assert_equal(x.grad, [2, 4])
 
 
-def test_3_1_others_need_one(torch):
+def test_others_need_one(torch):
     x, _ = pair(torch)
     y = x * x
     with pytest.raises(RuntimeError, match="grad can be implicitly created only for scalar outputs"):
@@ -30,13 +30,13 @@ def test_3_1_others_need_one(torch):
     assert_equal(x.grad, [2, 40])
 
 
-def test_3_1_gradient_by_keyword_and_for_scalars(torch):
+def test_gradient_by_keyword_and_for_scalars(torch):
     x, _ = pair(torch)
     (x * x).sum().backward(gradient=torch.tensor(3.0))
     assert_equal(x.grad, [6, 12])
 
 
-def test_3_1_gradients_must_have_the_shape_of_the_output(torch):
+def test_gradients_must_have_the_shape_of_the_output(torch):
     x, _ = pair(torch)
     y = x * x
     with pytest.raises(RuntimeError, match=r"[Mm]ismatch in shape"):
@@ -46,21 +46,21 @@ def test_3_1_gradients_must_have_the_shape_of_the_output(torch):
     assert_equal(x.grad, [2, 4])
 
 
-def test_3_1_backward_of_what_needs_no_gradient(torch):
+def test_backward_of_what_needs_no_gradient(torch):
     with pytest.raises(RuntimeError, match="does not require grad and does not have a grad_fn"):
         torch.ones(1).backward()
     with pytest.raises(RuntimeError, match="does not require grad and does not have a grad_fn"):
         torch.autograd.grad(torch.ones(1), torch.ones(1, requires_grad=True))
 
 
-def test_3_1_backward_of_a_leaf(torch):
+def test_backward_of_a_leaf(torch):
     x = torch.tensor(2.0, requires_grad=True)
     x.backward()
     x.backward()
     assert_equal(x.grad, 2)
 
 
-def test_3_1_inputs_limits_where_gradients_go(torch):
+def test_inputs_limits_where_gradients_go(torch):
     x, w = pair(torch)
     (x * w).sum().backward(inputs=[x])
     assert_equal(x.grad, [3, 4])
@@ -70,7 +70,7 @@ def test_3_1_inputs_limits_where_gradients_go(torch):
     assert_equal(x.grad, [3, 4])
 
 
-def test_3_1_inputs_may_be_a_result(torch):
+def test_inputs_may_be_a_result(torch):
     x, _ = pair(torch)
     h = x * 2
     (h * h).sum().backward(inputs=[h])
@@ -78,13 +78,13 @@ def test_3_1_inputs_may_be_a_result(torch):
     assert_equal(h.grad, [4, 8])
 
 
-def test_3_1_inputs_must_not_be_empty(torch):
+def test_inputs_must_not_be_empty(torch):
     x, _ = pair(torch)
     with pytest.raises(RuntimeError, match=r"inputs.* cannot be empty"):
         (x * x).sum().backward(inputs=[])
 
 
-def test_3_1_autograd_backward_of_several(torch):
+def test_autograd_backward_of_several(torch):
     x, w = pair(torch)
     torch.autograd.backward([(x * x).sum(), x * w], [None, torch.tensor([1.0, 10.0])])
     assert_equal(x.grad, [2 + 3, 4 + 40])
@@ -97,7 +97,7 @@ def test_3_1_autograd_backward_of_several(torch):
     assert_equal(x.grad, [2, 4])
 
 
-def test_3_1_several_outputs_that_share_a_part_are_run_once(torch):
+def test_several_outputs_that_share_a_part_are_run_once(torch):
     x, _ = pair(torch)
     h = x * x
     seen = []
@@ -107,7 +107,7 @@ def test_3_1_several_outputs_that_share_a_part_are_run_once(torch):
     assert_equal(x.grad, [6, 12])
 
 
-def test_3_1_grad_returns_a_tuple_and_touches_no_grad(torch):
+def test_grad_returns_a_tuple_and_touches_no_grad(torch):
     x, w = pair(torch)
     result = torch.autograd.grad((x * w).sum(), [x, w])
     assert type(result) is tuple
@@ -119,7 +119,7 @@ def test_3_1_grad_returns_a_tuple_and_touches_no_grad(torch):
     assert_equal(single, [3, 4])
 
 
-def test_3_1_grad_with_grad_outputs(torch):
+def test_grad_with_grad_outputs(torch):
     x, w = pair(torch)
     (result,) = torch.autograd.grad([x * w, x * x], [x], grad_outputs=[torch.tensor([1.0, 2.0]), torch.ones(2)])
     assert_equal(result, [3 + 2, 8 + 4])
@@ -129,7 +129,7 @@ def test_3_1_grad_with_grad_outputs(torch):
     assert_equal(mixed, [5, 8])
 
 
-def test_3_1_grad_of_intermediates(torch):
+def test_grad_of_intermediates(torch):
     x, _ = pair(torch)
     h = x * 2
     y = (h * h).sum()
@@ -138,7 +138,7 @@ def test_3_1_grad_of_intermediates(torch):
     assert_equal(by_x, [8, 16])
 
 
-def test_3_1_grad_of_an_output_by_itself(torch):
+def test_grad_of_an_output_by_itself(torch):
     x = torch.tensor(3.0, requires_grad=True)
     y = x * x
     assert_equal(torch.autograd.grad(y, y, retain_graph=True)[0], 1)
@@ -146,14 +146,14 @@ def test_3_1_grad_of_an_output_by_itself(torch):
     assert_equal(torch.autograd.grad(y, x)[0], 6)
 
 
-def test_3_1_the_same_input_twice(torch):
+def test_the_same_input_twice(torch):
     x, w = pair(torch)
     first, _, second = torch.autograd.grad((x * w).sum(), [x, w, x])
     assert_equal(first, [3, 4])
     assert_equal(second, [3, 4])
 
 
-def test_3_1_grad_keeps_the_graph_only_when_told(torch):
+def test_grad_keeps_the_graph_only_when_told(torch):
     x, _ = pair(torch)
     y = (x * x).sum()
     torch.autograd.grad(y, x, retain_graph=True)
@@ -162,7 +162,7 @@ def test_3_1_grad_keeps_the_graph_only_when_told(torch):
         torch.autograd.grad(y, x)
 
 
-def test_3_1_unused_inputs(torch):
+def test_unused_inputs(torch):
     x, w = pair(torch)
     y = (x * x).sum()
     with pytest.raises(RuntimeError, match="appears to not have been used in the graph"):
@@ -175,7 +175,7 @@ def test_3_1_unused_inputs(torch):
     assert tuple(by_w.shape) == (2,)
 
 
-def test_3_1_only_inputs_is_accepted_and_has_no_effect(torch):
+def test_only_inputs_is_accepted_and_has_no_effect(torch):
     x, w = torch.tensor([2.0], requires_grad=True), torch.tensor([3.0], requires_grad=True)
     gradients = torch.autograd.grad(outputs=x * w, inputs=x, create_graph=True, retain_graph=True, only_inputs=True)
     assert [gradient.tolist() for gradient in gradients] == [[3.0]]
@@ -186,19 +186,19 @@ def test_3_1_only_inputs_is_accepted_and_has_no_effect(torch):
     assert w.grad is None
 
 
-def test_3_1_materialize_grads_contradicts_allow_unused_false(torch):
+def test_materialize_grads_contradicts_allow_unused_false(torch):
     x, w = pair(torch)
     with pytest.raises(ValueError, match="allow_unused"):
         torch.autograd.grad((x * x).sum(), [x, w], allow_unused=False, materialize_grads=True)
 
 
-def test_3_1_inputs_that_need_no_gradient(torch):
+def test_inputs_that_need_no_gradient(torch):
     x, _ = pair(torch)
     with pytest.raises(RuntimeError, match="One of the differentiated Tensors does not require grad"):
         torch.autograd.grad((x * x).sum(), [x, torch.ones(2)])
 
 
-def test_3_1_only_what_is_needed_runs(torch):
+def test_only_what_is_needed_runs(torch):
     x, w = pair(torch)
     of_x, of_w = x * x, w * w
     seen = []
@@ -209,7 +209,7 @@ def test_3_1_only_what_is_needed_runs(torch):
 
 
 @pytest.mark.beyond
-def test_3_1_batched_gradients(torch):
+def test_batched_gradients(torch):
     x, _ = pair(torch)
     y = x * x
     (rows,) = torch.autograd.grad(y, x, grad_outputs=torch.eye(2), is_grads_batched=True, retain_graph=True)
@@ -217,7 +217,7 @@ def test_3_1_batched_gradients(torch):
     assert_equal(torch.autograd.grad(y, x, torch.ones(2))[0], [2, 4])
 
 
-def test_3_1_gradients_take_the_dtype_of_what_they_belong_to(torch):
+def test_gradients_take_the_dtype_of_what_they_belong_to(torch):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     w = torch.tensor([3.0, 4.0], dtype=torch.float64, requires_grad=True)
     y = x * w
@@ -227,7 +227,7 @@ def test_3_1_gradients_take_the_dtype_of_what_they_belong_to(torch):
     assert_close(x.grad, [3, 4])
 
 
-def test_3_1_an_expanded_or_strided_gradient_is_fine(torch):
+def test_an_expanded_or_strided_gradient_is_fine(torch):
     x = torch.ones(2, 3, requires_grad=True)
     (x * 2).backward(torch.ones(1, 3).expand(2, 3))
     assert_equal(x.grad, [[2] * 3] * 2)

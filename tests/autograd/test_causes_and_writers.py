@@ -14,7 +14,7 @@ def modified(torch, result):
     return caught.value
 
 
-def test_5_3_a_number_is_known_by_itself_not_by_its_value(torch):
+def test_a_number_is_known_by_itself_not_by_its_value(torch):
     """`tensor(number)` tells of `item()` only if it is the very number that was read."""
     x = torch.ones(1, requires_grad=True)
     value, line = (x * 3).item(), line_here()
@@ -28,7 +28,7 @@ def test_5_3_a_number_is_known_by_itself_not_by_its_value(torch):
     assert torch.tensor(plain)._lost is None
 
 
-def test_5_3_indices_tell_that_they_have_no_derivative(torch):
+def test_indices_tell_that_they_have_no_derivative(torch):
     x = torch.tensor([3.0, 1.0], requires_grad=True)
     (values, indices), line = torch.sort(x), line_here()
     assert values._lost is None
@@ -36,7 +36,7 @@ def test_5_3_indices_tell_that_they_have_no_derivative(torch):
     assert torch.sort(torch.ones(2))[1]._lost is None
 
 
-def test_5_3_a_buffer_tells_what_was_written_into_it(torch):
+def test_a_buffer_tells_what_was_written_into_it(torch):
     x = torch.ones(2, requires_grad=True)
     buffer = torch.zeros(2, 2)
     buffer[0], line = x.detach(), line_here()
@@ -46,7 +46,7 @@ def test_5_3_a_buffer_tells_what_was_written_into_it(torch):
     assert buffer.requires_grad
 
 
-def test_5_3_data_from_an_array_does_not_hide_what_was_lost(torch):
+def test_data_from_an_array_does_not_hide_what_was_lost(torch):
     data = torch.from_numpy(numpy.ones(2))
     x = torch.ones(2, dtype=torch.float64, requires_grad=True)
     assert (data * x.detach())._lost.cause == "detach"
@@ -56,7 +56,7 @@ def test_5_3_data_from_an_array_does_not_hide_what_was_lost(torch):
         (data * 2).sum().backward()
 
 
-def test_5_2_a_write_beside_what_was_saved_is_not_blamed(torch):
+def test_a_write_beside_what_was_saved_is_not_blamed(torch):
     """The last write that touched the saved elements is told, though a later one moved the version, too."""
     base = torch.zeros(4)
     x = torch.ones(2, requires_grad=True)
@@ -68,7 +68,7 @@ def test_5_2_a_write_beside_what_was_saved_is_not_blamed(torch):
     assert f"The last write to it was 'add_' at {HERE}:{written}" in str(error)
 
 
-def test_5_2_if_none_touched_it_the_last_one_is_told(torch):
+def test_if_none_touched_it_the_last_one_is_told(torch):
     """As in PyTorch the version alone refuses; the message does not say that the write was to what was saved."""
     base = torch.zeros(4)
     y = torch.ones(2, requires_grad=True) * base[:2]
@@ -78,7 +78,7 @@ def test_5_2_if_none_touched_it_the_last_one_is_told(torch):
     assert "The last write was 'mul_'" in str(error)
 
 
-def test_5_2_a_step_of_an_optimizer_has_its_own_advice(torch):
+def test_a_step_of_an_optimizer_has_its_own_advice(torch):
     w = torch.ones(1, requires_grad=True)
     x = torch.ones(1, requires_grad=True)
     y = w * x

@@ -11,7 +11,7 @@ from users_cycles import CYCLES, function_class, remember
 
 @pytest.mark.beyond
 @pytest.mark.parametrize("cycle", CYCLES)
-def test_2_7_a_users_cycle_is_collected(torch, cycle):
+def test_a_users_cycle_is_collected(torch, cycle):
     token = Token()
     ended = weakref.ref(token)
     cycle(torch, token)
@@ -22,7 +22,7 @@ def test_2_7_a_users_cycle_is_collected(torch, cycle):
 
 @pytest.mark.beyond
 @pytest.mark.parametrize("cycle", CYCLES)
-def test_2_7_memory_of_users_cycles_is_back_after_a_collection(torch, cycle):
+def test_memory_of_users_cycles_is_back_after_a_collection(torch, cycle):
     cycle(torch, Token())
     gc.collect()
     before = live_bytes(torch), nodes_alive(torch)
@@ -33,7 +33,7 @@ def test_2_7_memory_of_users_cycles_is_back_after_a_collection(torch, cycle):
 
 
 @pytest.mark.beyond
-def test_2_7_two_graphs_that_hold_each_other_are_collected(torch):
+def test_two_graphs_that_hold_each_other_are_collected(torch):
     token = Token()
     ended = weakref.ref(token)
     first = torch.ones(3, requires_grad=True) * 2
@@ -46,7 +46,7 @@ def test_2_7_two_graphs_that_hold_each_other_are_collected(torch):
 
 
 @pytest.mark.parametrize("cycle", CYCLES)
-def test_2_7_the_collector_takes_nothing_from_a_graph_in_use(torch, cycle):
+def test_the_collector_takes_nothing_from_a_graph_in_use(torch, cycle):
     """The upper half of a graph is reachable only through native references while the collector runs."""
     seen = []
     x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -66,7 +66,7 @@ def test_2_7_the_collector_takes_nothing_from_a_graph_in_use(torch, cycle):
     assert_equal(x.grad, [12, 24])
 
 
-def test_2_7_the_collector_takes_nothing_from_a_shared_part(torch):
+def test_the_collector_takes_nothing_from_a_shared_part(torch):
     """A dead result and a living one share nodes with hooks: only the dead one's own part may go."""
     seen = []
     x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -83,7 +83,7 @@ def test_2_7_the_collector_takes_nothing_from_a_shared_part(torch):
     assert_equal(x.grad, x.exp().tolist())
 
 
-def test_2_7_the_collector_may_run_at_any_moment_of_a_step(torch):
+def test_the_collector_may_run_at_any_moment_of_a_step(torch):
     old = gc.get_threshold()
     gc.set_threshold(1, 1, 1)
     try:
@@ -102,7 +102,7 @@ def test_2_7_the_collector_may_run_at_any_moment_of_a_step(torch):
 
 
 @pytest.mark.beyond
-def test_2_7_a_graph_with_hooks_is_not_walked_at_every_young_collection(torch):
+def test_a_graph_with_hooks_is_not_walked_at_every_young_collection(torch):
     """Collections of the youngest generation cost the same whatever the size of older graphs."""
     h = torch.ones(1, requires_grad=True) * 1.0
     h.grad_fn.register_hook(Token())
@@ -122,7 +122,7 @@ def test_2_7_a_graph_with_hooks_is_not_walked_at_every_young_collection(torch):
 
 
 @pytest.mark.beyond
-def test_2_7_a_cycle_through_a_deep_graph_is_collected_without_recursion(run_script):
+def test_a_cycle_through_a_deep_graph_is_collected_without_recursion(run_script):
     source = """
 import gc, threading, weakref
 threading.stack_size(256 * 1024)

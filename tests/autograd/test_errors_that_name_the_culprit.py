@@ -29,7 +29,7 @@ def modified(torch, result):
     return caught.value
 
 
-def test_5_1_a_second_backward_names_node_and_lines(torch):
+def test_a_second_backward_names_node_and_lines(torch):
     x = torch.ones(3, requires_grad=True)
     h, made = x.exp(), line_here()
     y = h.sum()
@@ -42,7 +42,7 @@ def test_5_1_a_second_backward_names_node_and_lines(torch):
         assert told in str(error)
 
 
-def test_5_1_the_loop_of_the_thread(torch):
+def test_the_loop_of_the_thread(torch):
     """The shared part is outside the loop: make it inside, or retain the graph."""
     x = torch.ones(3, requires_grad=True)
     h, made = x * x, line_here()
@@ -60,7 +60,7 @@ def test_5_1_the_loop_of_the_thread(torch):
         assert told in text
 
 
-def test_5_1_freed_by_grad(torch):
+def test_freed_by_grad(torch):
     x = torch.ones(3, requires_grad=True)
     y = (x * x).sum()
     _, freed = torch.autograd.grad(y, x), line_here()
@@ -69,7 +69,7 @@ def test_5_1_freed_by_grad(torch):
     assert "grad" in str(error)
 
 
-def test_5_1_freed_in_a_function_made_in_another(torch):
+def test_freed_in_a_function_made_in_another(torch):
     def make(x):
         return x.exp().sum()
 
@@ -83,7 +83,7 @@ def test_5_1_freed_in_a_function_made_in_another(torch):
     assert_site(error.freed_at, train.__code__.co_firstlineno + 1, "train")
 
 
-def test_5_1_a_graph_that_was_kept_can_be_filled_again():
+def test_a_graph_that_was_kept_can_be_filled_again():
     a = clew.tensor([1.0, 2.0], requires_grad=True)
     with clew.keep_graph():
         y = (a * a).sum()
@@ -107,7 +107,7 @@ def test_5_1_a_graph_that_was_kept_can_be_filled_again():
     assert a.grad.tolist() == [8.0, 16.0]  # of four backward passes
 
 
-def test_5_1_reading_a_freed_slot_tells_the_same(torch):
+def test_reading_a_freed_slot_tells_the_same(torch):
     y, made = torch.ones(3, requires_grad=True).exp(), line_here()
     _, freed = y.sum().backward(), line_here()
     with pytest.raises(torch.autograd.errors.GraphFreedError, match=f"^{SECOND_TIME}") as caught:
@@ -116,7 +116,7 @@ def test_5_1_reading_a_freed_slot_tells_the_same(torch):
     assert caught.value.node is y.grad_fn
 
 
-def test_5_1_python_functions_too(torch):
+def test_python_functions_too(torch):
     class Double(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -135,7 +135,7 @@ def test_5_1_python_functions_too(torch):
     assert (error.made_at.line, error.freed_at.line) == (made, freed)
 
 
-def test_5_2_an_in_place_error_names_what_was_saved_and_who_wrote(torch):
+def test_an_in_place_error_names_what_was_saved_and_who_wrote(torch):
     h = torch.ones(3, requires_grad=True) * 1
     y, saved = h**2, line_here()
     _, written = h.add_(1), line_here()
@@ -158,7 +158,7 @@ WRITES = {
 
 
 @pytest.mark.parametrize("op", WRITES)
-def test_5_2_the_writing_operation_is_named(torch, op):
+def test_the_writing_operation_is_named(torch, op):
     h = torch.ones(3, requires_grad=True) * 1
     y = h**2
     WRITES[op](torch, h)
@@ -167,7 +167,7 @@ def test_5_2_the_writing_operation_is_named(torch, op):
     assert op in str(error)
 
 
-def test_5_2_the_last_writer_is_told(torch):
+def test_the_last_writer_is_told(torch):
     h = torch.ones(3, requires_grad=True) * 1
     y = h**2
     h.add_(1)
@@ -175,7 +175,7 @@ def test_5_2_the_last_writer_is_told(torch):
     assert modified(torch, y).written_at.line == written
 
 
-def test_5_2_the_last_overlapping_write_is_told_for_data(torch):
+def test_the_last_overlapping_write_is_told_for_data(torch):
     x = torch.ones(4, requires_grad=True)
     y, saved = x[:2] ** 2, line_here()
     _, written = x.data[1:3].mul_(2), line_here()
@@ -186,7 +186,7 @@ def test_5_2_the_last_overlapping_write_is_told_for_data(torch):
     assert f"{HERE}:{written}" in str(error)
 
 
-def test_5_2_saved_outputs(torch):
+def test_saved_outputs(torch):
     y, saved = torch.ones(3, requires_grad=True).tanh(), line_here()
     node = y.grad_fn
     written = line_here() + 1
@@ -197,7 +197,7 @@ def test_5_2_saved_outputs(torch):
     assert "result" in str(error)
 
 
-def test_5_2_the_last_write_can_be_asked(torch):
+def test_the_last_write_can_be_asked(torch):
     x = torch.ones(3)
     assert x._last_write is None
     _, written = x.mul_(2), line_here()
@@ -230,14 +230,14 @@ CAUSES = ["detach", "no_grad", "cast to int64", "data", "from_numpy"]
 
 
 @pytest.mark.parametrize("cause", CAUSES)
-def test_5_3_a_tensor_knows_where_its_history_was_lost(torch, cause):
+def test_a_tensor_knows_where_its_history_was_lost(torch, cause):
     tensor, line = lost_by(torch, cause)
     assert tensor._lost.cause == cause
     assert_site(tensor._lost.site, line, "lost_by")
 
 
 @pytest.mark.parametrize("cause", CAUSES)
-def test_5_3_the_first_place_is_passed_on(torch, cause):
+def test_the_first_place_is_passed_on(torch, cause):
     tensor, line = lost_by(torch, cause)
     other = torch.ones(3)
     for later in (
@@ -252,7 +252,7 @@ def test_5_3_the_first_place_is_passed_on(torch, cause):
         assert later._lost.site.line == line
 
 
-def test_5_3_history_is_not_lost_while_one_input_has_it(torch):
+def test_history_is_not_lost_while_one_input_has_it(torch):
     x = torch.ones(3, requires_grad=True)
     assert (x.detach() * x)._lost is None
     assert x._lost is None
@@ -264,20 +264,20 @@ def test_5_3_history_is_not_lost_while_one_input_has_it(torch):
 
 
 @pytest.mark.parametrize("cause", CAUSES)
-def test_5_3_backward_of_such_a_tensor(torch, cause):
+def test_backward_of_such_a_tensor(torch, cause):
     tensor, _ = lost_by(torch, cause)
     with pytest.raises(RuntimeError, match="does not require grad and does not have a grad_fn"):
         tensor[0].backward()
 
 
-def test_5_3_explain_tells_where(torch):
+def test_explain_tells_where(torch):
     tensor, line = lost_by(torch, "detach")
     told = torch.explain(tensor * 2)
     assert told.lost_by == "detach"
     assert told.lost_at.line == line
 
 
-def test_5_5_exceptions_are_runtime_errors_with_fields(torch):
+def test_exceptions_are_runtime_errors_with_fields(torch):
     errors = torch.autograd.errors
     for name in ("GraphFreedError", "InplaceError", "NoGradError", "NonFiniteError"):
         assert issubclass(getattr(errors, name), RuntimeError)
@@ -293,7 +293,7 @@ def test_5_5_exceptions_are_runtime_errors_with_fields(torch):
     assert all(hasattr(written, field) for field in ("node", "made_at", "saved_at", "written_at"))
 
 
-def test_5_5_fields_outlive_the_graph(torch):
+def test_fields_outlive_the_graph(torch):
     def fail():
         y = torch.ones(3, requires_grad=True).exp().sum()
         y.backward()
@@ -305,7 +305,7 @@ def test_5_5_fields_outlive_the_graph(torch):
     assert error.freed_at.line == fail.__code__.co_firstlineno + 2
 
 
-def test_5_5_errors_in_nested_backwards_name_the_inner_node(torch):
+def test_errors_in_nested_backwards_name_the_inner_node(torch):
     inner = torch.ones(3, requires_grad=True).exp().sum()
     inner.backward()
     y = torch.ones(1, requires_grad=True) * 2

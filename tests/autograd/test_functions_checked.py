@@ -16,7 +16,7 @@ def returning(torch, backward, forward=lambda ctx, x, *more: x * 2):
     )
 
 
-def test_3_7_setup_context(torch):
+def test_setup_context(torch):
     class Cube(torch.autograd.Function):
         @staticmethod
         def forward(x, scale):
@@ -40,7 +40,7 @@ def test_3_7_setup_context(torch):
     assert_close(torch.autograd.grad(first.sum(), x)[0], [12, 24])
 
 
-def test_3_7_vjp_is_another_name_for_backward(torch):
+def test_vjp_is_another_name_for_backward(torch):
     class Double(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -55,7 +55,7 @@ def test_3_7_vjp_is_another_name_for_backward(torch):
     assert_equal(x.grad, [2, 2])
 
 
-def test_3_7_once_differentiable(torch):
+def test_once_differentiable(torch):
     once_differentiable = import_module(torch.__name__ + ".autograd.function").once_differentiable
 
     class Square(torch.autograd.Function):
@@ -80,7 +80,7 @@ def test_3_7_once_differentiable(torch):
         first.sum().backward()
 
 
-def test_3_7_the_number_of_gradients_is_checked(torch):
+def test_the_number_of_gradients_is_checked(torch):
     for backward in (lambda ctx, grad: (grad, grad), lambda ctx, grad: ()):
         x = leaf(torch)
         y = returning(torch, backward).apply(x)
@@ -89,13 +89,13 @@ def test_3_7_the_number_of_gradients_is_checked(torch):
         assert x.grad is None
 
 
-def test_3_7_extra_gradients_of_none_are_forgiven(torch):
+def test_extra_gradients_of_none_are_forgiven(torch):
     x = leaf(torch)
     returning(torch, lambda ctx, grad: (grad * 2, None, None)).apply(x).sum().backward()
     assert_equal(x.grad, [2, 2])
 
 
-def test_3_7_the_shape_of_gradients_is_checked(torch):
+def test_the_shape_of_gradients_is_checked(torch):
     x = leaf(torch)
     y = returning(torch, lambda ctx, grad: torch.ones(3)).apply(x)
     with pytest.raises(RuntimeError, match=r"returned an invalid gradient at index 0 - got \[3\] but expected shape"):
@@ -103,20 +103,20 @@ def test_3_7_the_shape_of_gradients_is_checked(torch):
     assert x.grad is None
 
 
-def test_3_7_a_gradient_that_can_be_summed_to_the_shape_is_summed(torch):
+def test_a_gradient_that_can_be_summed_to_the_shape_is_summed(torch):
     x = leaf(torch)
     y = returning(torch, lambda ctx, grad: torch.ones(5, 2)).apply(x)
     y.sum().backward()
     assert_equal(x.grad, [5, 5])
 
 
-def test_3_7_none_is_no_gradient(torch):
+def test_none_is_no_gradient(torch):
     x = leaf(torch)
     (returning(torch, lambda ctx, grad: None).apply(x).sum() + (x * 3).sum()).backward()
     assert_equal(x.grad, [3, 3])
 
 
-def test_3_7_a_gradient_for_what_needs_none_is_dropped(torch):
+def test_a_gradient_for_what_needs_none_is_dropped(torch):
     w = torch.ones(2)
     x = leaf(torch)
     returning(torch, lambda ctx, grad: (grad * 2, grad)).apply(x, w).sum().backward()
@@ -124,7 +124,7 @@ def test_3_7_a_gradient_for_what_needs_none_is_dropped(torch):
     assert_equal(x.grad, [2, 2])
 
 
-def test_3_7_gradients_must_be_tensors(torch):
+def test_gradients_must_be_tensors(torch):
     x = leaf(torch)
     y = returning(torch, lambda ctx, grad: 5).apply(x)
     with pytest.raises((TypeError, RuntimeError)):
@@ -132,7 +132,7 @@ def test_3_7_gradients_must_be_tensors(torch):
     assert x.grad is None
 
 
-def test_3_7_without_backward(torch):
+def test_without_backward(torch):
     class Half(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -143,7 +143,7 @@ def test_3_7_without_backward(torch):
         y.sum().backward()
 
 
-def test_3_7_save_for_backward_takes_only_tensors(torch):
+def test_save_for_backward_takes_only_tensors(torch):
     def forward(ctx, x):
         ctx.save_for_backward(x, 5)
         return x * 2
@@ -152,12 +152,12 @@ def test_3_7_save_for_backward_takes_only_tensors(torch):
         returning(torch, lambda ctx, grad: grad, forward).apply(leaf(torch))
 
 
-def test_3_7_functions_are_not_called_but_applied(torch):
+def test_functions_are_not_called_but_applied(torch):
     with pytest.raises((RuntimeError, TypeError, DeprecationWarning)):
         returning(torch, lambda ctx, grad: grad)()(leaf(torch))
 
 
-def test_3_7_exceptions_come_through(torch):
+def test_exceptions_come_through(torch):
     def fail(ctx, *arguments):
         raise KeyError("mine")
 
@@ -169,7 +169,7 @@ def test_3_7_exceptions_come_through(torch):
     assert x.grad is None
 
 
-def test_3_7_forward_mode(torch):
+def test_forward_mode(torch):
     class Double(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -191,7 +191,7 @@ def test_3_7_forward_mode(torch):
         assert_equal(torch.autograd.forward_ad.unpack_dual(Double.apply(dual)).tangent, [2, 2])
 
 
-def test_3_7_hooks_on_python_nodes(torch):
+def test_hooks_on_python_nodes(torch):
     x = leaf(torch)
     y = returning(torch, lambda ctx, grad: grad * 2).apply(x)
     seen = []
@@ -202,7 +202,7 @@ def test_3_7_hooks_on_python_nodes(torch):
     assert seen == ["tensor", "before", "after"]
 
 
-def test_3_7_a_function_within_a_function(torch):
+def test_a_function_within_a_function(torch):
     double = returning(torch, lambda ctx, grad: grad * 2)
 
     def forward(ctx, x):
@@ -216,7 +216,7 @@ def test_3_7_a_function_within_a_function(torch):
     assert_equal(x.grad, [6, 6])
 
 
-def test_3_7_gradcheck_of_a_function(torch):
+def test_gradcheck_of_a_function(torch):
     class Exponential(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):

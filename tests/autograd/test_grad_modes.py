@@ -6,7 +6,7 @@ import pytest
 from graph_support import assert_equal
 
 
-def test_1_5_no_grad_records_nothing(torch):
+def test_no_grad_records_nothing(torch):
     x = torch.ones(3, requires_grad=True)
     with torch.no_grad():
         assert not torch.is_grad_enabled()
@@ -16,7 +16,7 @@ def test_1_5_no_grad_records_nothing(torch):
     assert (x * 2).requires_grad
 
 
-def test_1_5_a_leaf_made_under_no_grad_may_require_a_gradient(torch):
+def test_a_leaf_made_under_no_grad_may_require_a_gradient(torch):
     with torch.no_grad():
         x = torch.ones(3, requires_grad=True)
         assert x.requires_grad
@@ -24,7 +24,7 @@ def test_1_5_a_leaf_made_under_no_grad_may_require_a_gradient(torch):
     assert (x * 1).requires_grad
 
 
-def test_1_5_modes_nest_and_restore(torch):
+def test_modes_nest_and_restore(torch):
     x = torch.ones(1, requires_grad=True)
     with torch.no_grad():
         with torch.enable_grad():
@@ -36,7 +36,7 @@ def test_1_5_modes_nest_and_restore(torch):
     assert torch.is_grad_enabled()
 
 
-def test_1_5_an_exception_restores_the_mode(torch):
+def test_an_exception_restores_the_mode(torch):
     for mode in (torch.no_grad, torch.inference_mode, lambda: torch.set_grad_enabled(False)):
         with pytest.raises(KeyError), mode():
             raise KeyError
@@ -44,7 +44,7 @@ def test_1_5_an_exception_restores_the_mode(torch):
         assert not torch.is_inference_mode_enabled()
 
 
-def test_1_5_set_grad_enabled_acts_when_called(torch):
+def test_set_grad_enabled_acts_when_called(torch):
     x = torch.ones(1, requires_grad=True)
     try:
         torch.set_grad_enabled(False)
@@ -55,7 +55,7 @@ def test_1_5_set_grad_enabled_acts_when_called(torch):
     assert (x * 1).requires_grad
 
 
-def test_1_5_the_same_context_object_can_be_entered_again(torch):
+def test_the_same_context_object_can_be_entered_again(torch):
     quiet = torch.no_grad()
     for _ in range(2):
         with quiet:
@@ -63,7 +63,7 @@ def test_1_5_the_same_context_object_can_be_entered_again(torch):
         assert torch.is_grad_enabled()
 
 
-def test_1_5_modes_as_decorators(torch):
+def test_modes_as_decorators(torch):
     x = torch.ones(3, requires_grad=True)
 
     @torch.no_grad()
@@ -96,7 +96,7 @@ def test_1_5_modes_as_decorators(torch):
     assert torch.is_grad_enabled()
 
 
-def test_1_5_a_decorated_generator_runs_in_the_mode_and_its_caller_does_not(torch):
+def test_a_decorated_generator_runs_in_the_mode_and_its_caller_does_not(torch):
     x = torch.ones(1, requires_grad=True)
 
     @torch.no_grad()
@@ -109,7 +109,7 @@ def test_1_5_a_decorated_generator_runs_in_the_mode_and_its_caller_does_not(torc
         assert torch.is_grad_enabled()
 
 
-def test_1_5_modes_belong_to_their_thread(torch):
+def test_modes_belong_to_their_thread(torch):
     seen = []
     with torch.no_grad():
         thread = threading.Thread(target=lambda: seen.append(torch.is_grad_enabled()))
@@ -118,7 +118,7 @@ def test_1_5_modes_belong_to_their_thread(torch):
     assert seen == [True]
 
 
-def test_1_5_inference_mode(torch):
+def test_inference_mode(torch):
     x = torch.ones(3, requires_grad=True)
     with torch.inference_mode():
         assert torch.is_inference_mode_enabled()
@@ -133,7 +133,7 @@ def test_1_5_inference_mode(torch):
     assert (y.requires_grad, y.grad_fn) == (False, None)
 
 
-def test_1_5_inference_tensors_cannot_enter_a_graph_or_be_written_outside(torch):
+def test_inference_tensors_cannot_enter_a_graph_or_be_written_outside(torch):
     x = torch.ones(3, requires_grad=True)
     with torch.inference_mode():
         y = torch.ones(3) * 2
@@ -147,7 +147,7 @@ def test_1_5_inference_tensors_cannot_enter_a_graph_or_be_written_outside(torch)
 
 
 @pytest.mark.beyond
-def test_1_5_a_refused_write_to_an_inference_tensor_writes_nothing(torch):
+def test_a_refused_write_to_an_inference_tensor_writes_nothing(torch):
     with torch.inference_mode():
         y = torch.ones(3)
     with pytest.raises(RuntimeError, match=r"[Ii]nference"):
@@ -155,14 +155,14 @@ def test_1_5_a_refused_write_to_an_inference_tensor_writes_nothing(torch):
     assert_equal(y, [1, 1, 1])
 
 
-def test_1_5_inference_tensors_have_no_version(torch):
+def test_inference_tensors_have_no_version(torch):
     with torch.inference_mode():
         y = torch.ones(3)
     with pytest.raises(RuntimeError, match="Inference tensors do not track version counter"):
         y._version  # noqa: B018
 
 
-def test_1_5_requires_grad_of_leaves_can_be_changed(torch):
+def test_requires_grad_of_leaves_can_be_changed(torch):
     x = torch.ones(3)
     assert x.requires_grad_() is x
     assert x.requires_grad
@@ -171,7 +171,7 @@ def test_1_5_requires_grad_of_leaves_can_be_changed(torch):
     assert (x * 1).requires_grad
 
 
-def test_1_5_requires_grad_of_results_cannot_be_switched_off(torch):
+def test_requires_grad_of_results_cannot_be_switched_off(torch):
     y = torch.ones(3, requires_grad=True) * 2
     for attempt in (lambda: y.requires_grad_(False), lambda: setattr(y, "requires_grad", False)):
         with pytest.raises(RuntimeError, match="you can only change requires_grad flags of leaf variables"):
@@ -180,7 +180,7 @@ def test_1_5_requires_grad_of_results_cannot_be_switched_off(torch):
     assert y.requires_grad_() is y
 
 
-def test_1_5_detach_shares_memory_and_has_no_history(torch):
+def test_detach_shares_memory_and_has_no_history(torch):
     x = torch.ones(3, requires_grad=True)
     y = x * 2
     d = y.detach()
@@ -191,20 +191,20 @@ def test_1_5_detach_shares_memory_and_has_no_history(torch):
     assert y.requires_grad
 
 
-def test_1_5_no_gradient_flows_through_detach(torch):
+def test_no_gradient_flows_through_detach(torch):
     x = torch.tensor([3.0], requires_grad=True)
     (x * x.detach()).backward()
     assert x.grad.tolist() == [3.0]
 
 
-def test_1_5_detach_in_place_makes_a_leaf(torch):
+def test_detach_in_place_makes_a_leaf(torch):
     x = torch.ones(3, requires_grad=True)
     y = x * 2
     assert y.detach_() is y
     assert (y.requires_grad, y.grad_fn, y.is_leaf) == (False, None, True)
 
 
-def test_1_5_detach_in_place_of_a_view_is_refused(torch):
+def test_detach_in_place_of_a_view_is_refused(torch):
     base = torch.ones(3, requires_grad=True) * 2
     view = base[:2]
     with pytest.raises(RuntimeError, match=r"[Cc]an't detach views in-place"):
@@ -212,7 +212,7 @@ def test_1_5_detach_in_place_of_a_view_is_refused(torch):
     assert view.requires_grad
 
 
-def test_1_5_data_shares_memory_and_not_the_version(torch):
+def test_data_shares_memory_and_not_the_version(torch):
     x = torch.ones(3, requires_grad=True)
     assert not x.data.requires_grad
     assert x.data.data_ptr() == x.data_ptr()
@@ -223,7 +223,7 @@ def test_1_5_data_shares_memory_and_not_the_version(torch):
     assert x.data is not x
 
 
-def test_1_5_assigning_data_swaps_the_memory(torch):
+def test_assigning_data_swaps_the_memory(torch):
     x = torch.ones(3, requires_grad=True)
     fresh = torch.full((3,), 5.0)
     x.data = fresh
@@ -234,7 +234,7 @@ def test_1_5_assigning_data_swaps_the_memory(torch):
     assert tuple(x.shape) == (2, 2)
 
 
-def test_1_5_clone_is_new_memory_with_history(torch):
+def test_clone_is_new_memory_with_history(torch):
     x = torch.ones(3, requires_grad=True)
     y = x.clone()
     assert y.grad_fn.name() == "CloneBackward0"

@@ -19,12 +19,12 @@ def derivatives(torch, function, at, order):
     return [value.item() for value in values]
 
 
-def test_3_4_sine_to_the_eighth_order(torch):
+def test_sine_to_the_eighth_order(torch):
     expected = [math.sin(0.7 + order * math.pi / 2) for order in range(9)]
     assert derivatives(torch, lambda x: x.sin(), 0.7, 8) == pytest.approx(expected, rel=1e-12)
 
 
-def test_3_4_polynomials_powers_and_exponentials(torch):
+def test_polynomials_powers_and_exponentials(torch):
     assert derivatives(torch, lambda x: x**5, 2.0, 6) == [32, 80, 160, 240, 240, 120, 0]
     assert derivatives(torch, lambda x: x * x * x, 2.0, 3) == [8, 12, 12, 6]
     expected = [2**order * math.exp(2 * 0.3) for order in range(6)]
@@ -33,14 +33,14 @@ def test_3_4_polynomials_powers_and_exponentials(torch):
     assert derivatives(torch, lambda x: x.log(), 2.0, 5) == pytest.approx(expected, rel=1e-12)
 
 
-def test_3_4_tanh_to_the_third_order(torch):
+def test_tanh_to_the_third_order(torch):
     t = math.tanh(0.4)
     first, second = 1 - t * t, -2 * t * (1 - t * t)
     third = -2 * first * first - 2 * t * second
     assert derivatives(torch, lambda x: x.tanh(), 0.4, 3) == pytest.approx([t, first, second, third], rel=1e-12)
 
 
-def test_3_4_mixed_partial_derivatives(torch):
+def test_mixed_partial_derivatives(torch):
     x = torch.tensor(1.5, dtype=torch.float64, requires_grad=True)
     y = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
     f = x**2 * y.sin()
@@ -52,7 +52,7 @@ def test_3_4_mixed_partial_derivatives(torch):
     assert by_y_y.item() == pytest.approx(-(1.5**2) * math.sin(0.5), rel=1e-12)
 
 
-def test_3_4_a_hessian_vector_product(torch):
+def test_a_hessian_vector_product(torch):
     matrix = torch.tensor([[2.0, 1.0], [1.0, 3.0]])
     x = torch.tensor([0.3, -0.2], requires_grad=True)
     f = (x @ matrix @ x) / 2
@@ -61,7 +61,7 @@ def test_3_4_a_hessian_vector_product(torch):
     assert_close(product, [1, -2])
 
 
-def test_3_4_a_gradient_penalty_reaches_the_weights(torch, oracle):
+def test_a_gradient_penalty_reaches_the_weights(torch, oracle):
     found = []
     for module in (torch, oracle):
         w = module.tensor([[0.1, -0.2], [0.3, 0.4]], dtype=module.float64, requires_grad=True)
@@ -91,7 +91,7 @@ def double_input(torch):
     return torch.tensor([0.3, 0.7], dtype=torch.float64, requires_grad=True)
 
 
-def test_3_4_gradcheck_finds_a_wrong_derivative(torch):
+def test_gradcheck_finds_a_wrong_derivative(torch):
     error = import_module(torch.__name__ + ".autograd.gradcheck").GradcheckError
     with pytest.raises(error, match="Jacobian mismatch"):
         torch.autograd.gradcheck(wrong_square(torch), (double_input(torch),))
@@ -99,7 +99,7 @@ def test_3_4_gradcheck_finds_a_wrong_derivative(torch):
     assert torch.autograd.gradcheck(wrong_square(torch), (double_input(torch),), raise_exception=False) is False
 
 
-def test_3_4_gradgradcheck_finds_a_wrong_second_derivative(torch):
+def test_gradgradcheck_finds_a_wrong_second_derivative(torch):
     class Square(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -115,12 +115,12 @@ def test_3_4_gradgradcheck_finds_a_wrong_second_derivative(torch):
     assert torch.autograd.gradgradcheck(Square.apply, (x,), raise_exception=False) is False
 
 
-def test_3_4_gradcheck_checks_its_inputs(torch):
+def test_gradcheck_checks_its_inputs(torch):
     with pytest.raises(ValueError, match="require"):
         torch.autograd.gradcheck(lambda x: x * 2, (torch.ones(2, dtype=torch.float64),))
 
 
-def test_3_4_gradcheck_takes_several_outputs_and_other_arguments(torch):
+def test_gradcheck_takes_several_outputs_and_other_arguments(torch):
     x = double_input(torch)
     assert torch.autograd.gradcheck(lambda t, k: (t.sin() * k, t**2), (x, 3), eps=1e-6, atol=1e-5, rtol=1e-3)
     assert x.grad is None

@@ -6,7 +6,7 @@ from graph_support import assert_close, assert_equal
 from in_place_programs import PROGRAMS
 
 
-def test_4_4_nodes_of_a_view_that_was_written(torch):
+def test_nodes_of_a_view_that_was_written(torch):
     x = torch.arange(6.0).reshape(2, 3).requires_grad_()
     y = x * 1
     before = y.grad_fn
@@ -20,7 +20,7 @@ def test_4_4_nodes_of_a_view_that_was_written(torch):
     assert other.grad_fn.next_functions[0][0] is y.grad_fn
 
 
-def test_4_4_views_see_the_write_and_its_gradient(torch):
+def test_views_see_the_write_and_its_gradient(torch):
     x = torch.arange(6.0).reshape(2, 3).requires_grad_()
     y = x * 1
     view, other = y[0], y[:, 1:]
@@ -45,13 +45,13 @@ def outcome(torch, name):
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_4_4_values_and_derivatives_of_two_orders(torch, oracle, name):
+def test_values_and_derivatives_of_two_orders(torch, oracle, name):
     for ours, theirs in zip(outcome(torch, name), outcome(oracle, name), strict=True):
         numpy.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_4_4_gradcheck(torch, name):
+def test_gradcheck(torch, name):
     generator = numpy.random.default_rng(3)
     x, v = (
         torch.tensor(generator.uniform(0.2, 0.9, size=shape).tolist(), dtype=torch.float64, requires_grad=True)
@@ -60,7 +60,7 @@ def test_4_4_gradcheck(torch, name):
     assert torch.autograd.gradcheck(lambda *inputs: PROGRAMS[name](torch, *inputs), (x, v))
 
 
-def test_4_4_a_base_without_history_gets_one(torch):
+def test_a_base_without_history_gets_one(torch):
     base, w = torch.zeros(3), torch.tensor([2.0], requires_grad=True)
     base[1:2] = w
     assert (base.requires_grad, base.is_leaf) == (True, False)
@@ -74,7 +74,7 @@ def test_4_4_a_base_without_history_gets_one(torch):
     assert base.grad_fn.name() == "MulBackward0"
 
 
-def test_4_4_names_after_writing_the_whole(torch):
+def test_names_after_writing_the_whole(torch):
     y = torch.ones(3, requires_grad=True).clone()
     y.mul_(2)
     assert y.grad_fn.name() == "MulBackward0"
@@ -86,7 +86,7 @@ def test_4_4_names_after_writing_the_whole(torch):
     assert y.grad_fn.name() == "IndexPutBackward0"
 
 
-def test_4_4_an_overwritten_history_is_gone(torch):
+def test_an_overwritten_history_is_gone(torch):
     x = torch.ones(3, requires_grad=True)
     y = x * 2
     y.zero_()
@@ -95,7 +95,7 @@ def test_4_4_an_overwritten_history_is_gone(torch):
     assert x.grad is None or x.grad.tolist() == [0, 0, 0]
 
 
-def test_4_4_written_under_no_grad_keeps_the_old_history(torch):
+def test_written_under_no_grad_keeps_the_old_history(torch):
     x = torch.ones(3, requires_grad=True)
     y = x * 2
     node = y.grad_fn
@@ -106,7 +106,7 @@ def test_4_4_written_under_no_grad_keeps_the_old_history(torch):
     assert_equal(x.grad, [2, 2, 2])
 
 
-def test_4_4_views_of_several_outputs_are_not_written(torch):
+def test_views_of_several_outputs_are_not_written(torch):
     for take in (lambda y: y.unbind(), lambda y: y.split(1), lambda y: y.chunk(3)):
         y = torch.ones(3, requires_grad=True) * 1
         first = take(y)[0]
@@ -116,7 +116,7 @@ def test_4_4_views_of_several_outputs_are_not_written(torch):
         assert y._version == 0
 
 
-def test_4_4_a_view_made_under_no_grad_is_not_written_with_grad(torch):
+def test_a_view_made_under_no_grad_is_not_written_with_grad(torch):
     y = torch.ones(3, requires_grad=True) * 1
     with torch.no_grad():
         view = y[:1]
@@ -125,7 +125,7 @@ def test_4_4_a_view_made_under_no_grad_is_not_written_with_grad(torch):
     assert_equal(y, [1, 1, 1])
 
 
-def test_4_4_memory_that_is_shared_by_elements_is_not_written(torch):
+def test_memory_that_is_shared_by_elements_is_not_written(torch):
     y = torch.ones(1).expand(3)
     with pytest.raises(
         RuntimeError, match="more than one element of the written-to tensor refers to a single memory location"
@@ -134,7 +134,7 @@ def test_4_4_memory_that_is_shared_by_elements_is_not_written(torch):
     assert_equal(y, [1, 1, 1])
 
 
-def test_4_4_in_place_changes_of_shape(torch):
+def test_in_place_changes_of_shape(torch):
     x = torch.arange(6.0).reshape(2, 3).requires_grad_()
     y = x * 1
     y.unsqueeze_(0)

@@ -4,7 +4,7 @@ import pytest
 from graph_support import Token, assert_equal
 
 
-def test_3_5_a_tensor_hook_sees_the_gradient_and_may_replace_it(torch):
+def test_a_tensor_hook_sees_the_gradient_and_may_replace_it(torch):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     h = x * 3
     seen = []
@@ -16,7 +16,7 @@ def test_3_5_a_tensor_hook_sees_the_gradient_and_may_replace_it(torch):
     assert_equal(x.grad, [30, 60])
 
 
-def test_3_5_a_tensor_hook_sees_the_sum_of_all_paths_once(torch):
+def test_a_tensor_hook_sees_the_sum_of_all_paths_once(torch):
     x = torch.tensor([3.0], requires_grad=True)
     seen = []
     x.register_hook(lambda grad: seen.append(grad.tolist()))
@@ -24,7 +24,7 @@ def test_3_5_a_tensor_hook_sees_the_sum_of_all_paths_once(torch):
     assert seen == [[33]]
 
 
-def test_3_5_a_hook_on_a_leaf_changes_what_is_accumulated(torch):
+def test_a_hook_on_a_leaf_changes_what_is_accumulated(torch):
     x = torch.ones(2, requires_grad=True)
     x.register_hook(lambda grad: grad * 2)
     for times in (1, 2):
@@ -32,7 +32,7 @@ def test_3_5_a_hook_on_a_leaf_changes_what_is_accumulated(torch):
         assert_equal(x.grad, [6 * times] * 2)
 
 
-def test_3_5_a_tensor_hook_acts_on_grad_too(torch):
+def test_a_tensor_hook_acts_on_grad_too(torch):
     x = torch.ones(2, requires_grad=True)
     h = x * 2
     h.register_hook(lambda grad: grad * 5)
@@ -72,7 +72,7 @@ ORDER = [
 ]  # fmt: skip
 
 
-def test_3_5_the_order_of_all_kinds(torch):
+def test_the_order_of_all_kinds(torch):
     seen = []
     x, y = everything_hooked(torch, seen)
     y.backward(retain_graph=True)
@@ -83,14 +83,14 @@ def test_3_5_the_order_of_all_kinds(torch):
     assert_equal(x.grad, [12])
 
 
-def test_3_5_the_order_under_grad(torch):
+def test_the_order_under_grad(torch):
     seen = []
     x, y = everything_hooked(torch, seen)
     torch.autograd.grad(y, x)
     assert seen == [*ORDER[:7], "x tensor"], "nothing is accumulated; the leaf's own node does not run"
 
 
-def test_3_5_hooks_of_one_kind_run_in_the_order_of_registration(torch):
+def test_hooks_of_one_kind_run_in_the_order_of_registration(torch):
     seen = []
     x = torch.tensor([1.0], requires_grad=True)
     y = x * 2
@@ -103,7 +103,7 @@ def test_3_5_hooks_of_one_kind_run_in_the_order_of_registration(torch):
     assert seen == [(kind, number) for kind in ("tensor", "before", "after", "post") for number in range(4)]
 
 
-def test_3_5_retained_gradient_is_what_the_last_tensor_hook_left(torch):
+def test_retained_gradient_is_what_the_last_tensor_hook_left(torch):
     x = torch.tensor([1.0], requires_grad=True)
     h = x * 2
     h.retain_grad()
@@ -113,7 +113,7 @@ def test_3_5_retained_gradient_is_what_the_last_tensor_hook_left(torch):
     assert_equal(x.grad, [42])
 
 
-def test_3_5_node_hooks_see_and_replace_gradients(torch):
+def test_node_hooks_see_and_replace_gradients(torch):
     x, w = torch.tensor([2.0], requires_grad=True), torch.tensor([5.0], requires_grad=True)
     y = x * w
     seen = []
@@ -134,7 +134,7 @@ def test_3_5_node_hooks_see_and_replace_gradients(torch):
     assert_equal(w.grad, [20])
 
 
-def test_3_5_node_hooks_see_none_where_no_gradient_is_needed(torch):
+def test_node_hooks_see_none_where_no_gradient_is_needed(torch):
     y = torch.ones(2, requires_grad=True) * torch.ones(2)
     seen = []
     y.grad_fn.register_hook(lambda grad_inputs, grad_outputs: seen.append([grad is None for grad in grad_inputs]))
@@ -142,7 +142,7 @@ def test_3_5_node_hooks_see_none_where_no_gradient_is_needed(torch):
     assert seen == [[False, True]]
 
 
-def test_3_5_node_hooks_must_return_as_many_gradients(torch):
+def test_node_hooks_must_return_as_many_gradients(torch):
     x = torch.ones(2, requires_grad=True)
     for register in ("register_prehook", "register_hook"):
         y = x * x
@@ -152,7 +152,7 @@ def test_3_5_node_hooks_must_return_as_many_gradients(torch):
     assert x.grad is None
 
 
-def test_3_5_post_accumulate_hooks_see_the_finished_gradient(torch):
+def test_post_accumulate_hooks_see_the_finished_gradient(torch):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     seen = []
     x.register_post_accumulate_grad_hook(lambda leaf: seen.append((leaf is x, leaf.grad.tolist())))
@@ -161,7 +161,7 @@ def test_3_5_post_accumulate_hooks_see_the_finished_gradient(torch):
     assert seen == [(True, [3, 3]), (True, [6, 6])]
 
 
-def test_3_5_a_post_accumulate_hook_may_update_and_drop_the_gradient(torch):
+def test_a_post_accumulate_hook_may_update_and_drop_the_gradient(torch):
     def step(leaf):
         with torch.no_grad():
             leaf -= 0.5 * leaf.grad
@@ -174,20 +174,20 @@ def test_3_5_a_post_accumulate_hook_may_update_and_drop_the_gradient(torch):
     assert_equal(x, [-1])
 
 
-def test_3_5_post_accumulate_hooks_are_for_leaves(torch):
+def test_post_accumulate_hooks_are_for_leaves(torch):
     y = torch.ones(1, requires_grad=True) * 2
     with pytest.raises(RuntimeError, match="cannot be registered on non-leaf tensors"):
         y.register_post_accumulate_grad_hook(Token())
 
 
-def test_3_5_hooks_need_a_gradient(torch):
+def test_hooks_need_a_gradient(torch):
     with pytest.raises(RuntimeError, match="cannot register a hook on a tensor that doesn't require gradient"):
         torch.ones(1).register_hook(Token())
     with pytest.raises(RuntimeError, match="cannot register a hook on a tensor that doesn't require gradient"):
         torch.ones(1).register_post_accumulate_grad_hook(Token())
 
 
-def test_3_5_hooks_follow_the_history_that_the_tensor_had(torch):
+def test_hooks_follow_the_history_that_the_tensor_had(torch):
     """A hook registered before an in-place operation belongs to the value before it."""
     x = torch.tensor([1.0], requires_grad=True)
     y = x * 2
@@ -199,7 +199,7 @@ def test_3_5_hooks_follow_the_history_that_the_tensor_had(torch):
     assert seen == [("new", [3.0]), ("old", [15.0])]
 
 
-def test_3_5_retain_grad_follows_the_tensor_through_in_place_operations(torch):
+def test_retain_grad_follows_the_tensor_through_in_place_operations(torch):
     y = torch.tensor([1.0], requires_grad=True) * 2
     y.retain_grad()
     y.mul_(5)
@@ -207,7 +207,7 @@ def test_3_5_retain_grad_follows_the_tensor_through_in_place_operations(torch):
     assert_equal(y.grad, [3])
 
 
-def test_3_5_hooks_under_create_graph_are_recorded(torch):
+def test_hooks_under_create_graph_are_recorded(torch):
     x = torch.tensor([3.0], requires_grad=True)
     h = x * x
     modes = []
@@ -221,7 +221,7 @@ def test_3_5_hooks_under_create_graph_are_recorded(torch):
     x.grad = None
 
 
-def test_3_5_hooks_of_a_plain_backward_record_nothing(torch):
+def test_hooks_of_a_plain_backward_record_nothing(torch):
     x = torch.tensor([3.0], requires_grad=True)
     y = x * x
     modes = []
@@ -238,7 +238,7 @@ def test_3_5_hooks_of_a_plain_backward_record_nothing(torch):
         (lambda torch: "x", TypeError, "but hook returned 'str'"),
     ],
 )
-def test_3_5_what_a_tensor_hook_may_return(torch, value, error, message):
+def test_what_a_tensor_hook_may_return(torch, value, error, message):
     x = torch.ones(2, requires_grad=True)
     y = x * 2
     y.register_hook(lambda grad: value(torch))
@@ -247,7 +247,7 @@ def test_3_5_what_a_tensor_hook_may_return(torch, value, error, message):
     assert x.grad is None
 
 
-def test_3_5_a_hook_that_was_added_in_a_hook(torch):
+def test_a_hook_that_was_added_in_a_hook(torch):
     x = torch.tensor([1.0], requires_grad=True)
     h = x * 2
     seen = []

@@ -23,7 +23,7 @@ CREATED = {
 
 
 @pytest.mark.parametrize("name", CREATED)
-def test_1_1_what_the_user_makes_is_a_leaf(torch, name):
+def test_what_the_user_makes_is_a_leaf(torch, name):
     plain = CREATED[name](torch)
     assert plain.is_leaf
     assert plain.grad_fn is None
@@ -35,14 +35,14 @@ def test_1_1_what_the_user_makes_is_a_leaf(torch, name):
     assert wants.grad is None
 
 
-def test_1_1_from_numpy_and_parameters_are_leaves(torch):
+def test_from_numpy_and_parameters_are_leaves(torch):
     taken = torch.from_numpy(numpy.ones(3, dtype=numpy.float32))
     parameter = torch.nn.Parameter(torch.ones(3))
     assert (taken.is_leaf, taken.grad_fn, taken.requires_grad) == (True, None, False)
     assert (parameter.is_leaf, parameter.grad_fn, parameter.requires_grad) == (True, None, True)
 
 
-def test_1_1_a_result_that_depends_on_a_gradient_has_a_grad_fn_at_once(torch):
+def test_a_result_that_depends_on_a_gradient_has_a_grad_fn_at_once(torch):
     x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     assert x.grad_fn is None
     y = x**2
@@ -52,19 +52,19 @@ def test_1_1_a_result_that_depends_on_a_gradient_has_a_grad_fn_at_once(torch):
     assert (y.is_leaf, y.requires_grad, z.is_leaf, z.requires_grad) == (False, True, False, True)
 
 
-def test_1_1_a_result_of_tensors_without_gradient_is_a_leaf(torch):
+def test_a_result_of_tensors_without_gradient_is_a_leaf(torch):
     y = torch.ones(3) * torch.ones(3)
     assert (y.is_leaf, y.grad_fn, y.requires_grad) == (True, None, False)
 
 
-def test_1_1_one_input_with_a_gradient_is_enough(torch):
+def test_one_input_with_a_gradient_is_enough(torch):
     x, w = torch.ones(3), torch.ones(3, requires_grad=True)
     assert (x * w).requires_grad
     assert (w * x).requires_grad
     assert torch.cat([x, x, w]).requires_grad
 
 
-def test_1_1_results_that_have_no_derivative_record_nothing(torch):
+def test_results_that_have_no_derivative_record_nothing(torch):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     for result in (x > 1, x.argmax(), x == x, x.isnan(), x.long(), x.max(0).indices):
         assert not result.requires_grad
@@ -73,7 +73,7 @@ def test_1_1_results_that_have_no_derivative_record_nothing(torch):
 
 
 @pytest.mark.beyond
-def test_1_1_nodes_are_counted_as_they_are_built(torch):
+def test_nodes_are_counted_as_they_are_built(torch):
     x = torch.ones(3, requires_grad=True)
     y = x * x
     built = torch._core.graph_counters()["nodes_built"]
@@ -102,7 +102,7 @@ def test_1_1_nodes_are_counted_as_they_are_built(torch):
         (lambda torch, x: (x @ x.T).trace(), "TraceBackward0"),
     ],
 )
-def test_1_1_names_that_the_table_gives(torch, make, name):
+def test_names_that_the_table_gives(torch, make, name):
     node = make(torch, torch.randn(3, 3, requires_grad=True)).grad_fn
     assert node.name() == name
     assert name in repr(node)

@@ -15,7 +15,7 @@ def watched(tensor):
     return weakref.ref(token)
 
 
-def test_1_3_each_pass_makes_a_new_graph(torch):
+def test_each_pass_makes_a_new_graph(torch):
     x = torch.ones(3, requires_grad=True)
     kept = []
     for _ in range(5):
@@ -26,7 +26,7 @@ def test_1_3_each_pass_makes_a_new_graph(torch):
     assert x.grad.tolist() == [10.0, 10.0, 10.0]
 
 
-def test_1_3_the_graph_goes_at_once_with_its_last_result(torch):
+def test_the_graph_goes_at_once_with_its_last_result(torch):
     x = torch.ones(3, requires_grad=True)
     with collector_off():
         h = x * 2
@@ -41,7 +41,7 @@ def test_1_3_the_graph_goes_at_once_with_its_last_result(torch):
         assert of_h() is None
 
 
-def test_1_3_a_held_node_keeps_what_is_below_it_and_nothing_above(torch):
+def test_a_held_node_keeps_what_is_below_it_and_nothing_above(torch):
     x = torch.ones(3, requires_grad=True)
     with collector_off():
         h = x * 2
@@ -56,7 +56,7 @@ def test_1_3_a_held_node_keeps_what_is_below_it_and_nothing_above(torch):
 
 
 @pytest.mark.parametrize("retain", [False, True])
-def test_1_3_rebinding_leaves_one_graph(torch, retain):
+def test_rebinding_leaves_one_graph(torch, retain):
     x = torch.ones(3, requires_grad=True)
     tokens = []
     with collector_off():
@@ -70,7 +70,7 @@ def test_1_3_rebinding_leaves_one_graph(torch, retain):
 
 @pytest.mark.beyond
 @pytest.mark.parametrize("retain", [False, True])
-def test_1_3_rebinding_leaves_one_graph_by_the_counters(torch, retain):
+def test_rebinding_leaves_one_graph_by_the_counters(torch, retain):
     x = torch.ones(3, requires_grad=True)
     seen = set()
     with collector_off():
@@ -84,7 +84,7 @@ def test_1_3_rebinding_leaves_one_graph_by_the_counters(torch, retain):
 
 
 @pytest.mark.beyond
-def test_1_3_an_unused_result_frees_its_node_and_bytes_at_once(torch):
+def test_an_unused_result_frees_its_node_and_bytes_at_once(torch):
     x = torch.ones(1000, requires_grad=True)
     x * x  # the leaf's own end of the graph is made here
     with collector_off():
@@ -98,7 +98,7 @@ def test_1_3_an_unused_result_frees_its_node_and_bytes_at_once(torch):
 
 
 @pytest.mark.slow
-def test_1_3_a_chain_of_ten_million_nodes_is_built_run_and_freed(run_script, on_oracle):
+def test_a_chain_of_ten_million_nodes_is_built_run_and_freed(run_script, on_oracle):
     links = 1_000_000 if on_oracle else 10_000_000
     source = f"""
 x = torch.ones(1, requires_grad=True)
@@ -124,7 +124,7 @@ DEEP = {
 
 
 @pytest.mark.parametrize("kind", DEEP)
-def test_1_3_deep_graphs_are_freed_without_recursion(run_script, kind):
+def test_deep_graphs_are_freed_without_recursion(run_script, kind):
     source = f"""
 import resource, threading
 threading.stack_size(256 * 1024)
@@ -173,12 +173,12 @@ print("freed")
 
 
 @pytest.mark.parametrize("save", ["ctx.save_for_backward(x)", "ctx.input = x", "ctx.list = [x]"])
-def test_1_3_deep_chains_of_python_functions_are_freed_without_recursion(run_script, save):
+def test_deep_chains_of_python_functions_are_freed_without_recursion(run_script, save):
     assert run_script(FUNCTION.format(save=save), timeout=60).stdout == "freed\n"
 
 
 @pytest.mark.beyond
-def test_1_3_freeing_may_run_python_that_frees_again(torch):
+def test_freeing_may_run_python_that_frees_again(torch):
     ended = []
 
     class Loud:
@@ -202,7 +202,7 @@ def test_1_3_freeing_may_run_python_that_frees_again(torch):
         assert ended == [True] * 50
 
 
-def test_1_4_another_graph_at_each_step(torch):
+def test_another_graph_at_each_step(torch):
     x = torch.tensor([1.5], requires_grad=True)
     for steps in (0, 1, 4, 2):
         y = x * 1
@@ -220,7 +220,7 @@ def test_1_4_another_graph_at_each_step(torch):
         assert_close(x.grad, [power * 1.5 ** (power - 1) + slope])
 
 
-def test_1_4_a_branch_that_was_not_taken_is_not_in_the_graph(torch):
+def test_a_branch_that_was_not_taken_is_not_in_the_graph(torch):
     x, w = torch.tensor([1.0], requires_grad=True), torch.tensor([5.0], requires_grad=True)
     y = x * 2 if x.item() > 0 else w * 3
     y.backward()
@@ -229,7 +229,7 @@ def test_1_4_a_branch_that_was_not_taken_is_not_in_the_graph(torch):
 
 
 @pytest.mark.beyond
-def test_1_4_changing_the_graph_at_each_step_takes_no_more(torch):
+def test_changing_the_graph_at_each_step_takes_no_more(torch):
     """Nothing is prepared for a graph that has not been seen before; the time is for the benchmarks to tell."""
 
     def step(x, width, length):
@@ -275,5 +275,5 @@ print("given back")
 
 @pytest.mark.beyond
 @pytest.mark.skipif("LD_PRELOAD" in os.environ, reason="under a sanitizer there is no pool")
-def test_1_3_memory_of_nodes_goes_back_after_a_burst(run_script):
+def test_memory_of_nodes_goes_back_after_a_burst(run_script):
     assert run_script(BURST, timeout=60).stdout == "given back\n"

@@ -12,7 +12,7 @@ def shown(gradients):
     return [None if gradient is None else gradient.tolist() for gradient in gradients]
 
 
-def test_3_5_all_waits_for_every_gradient(torch):
+def test_all_waits_for_every_gradient(torch):
     a, b, c = leaves(torch)
     seen = []
     torch.autograd.graph.register_multi_grad_hook((a, b, c), lambda grads: seen.append(shown(grads)))
@@ -20,7 +20,7 @@ def test_3_5_all_waits_for_every_gradient(torch):
     assert seen == [[[2.0], [4.0], [2.0]]]
 
 
-def test_3_5_all_gives_none_for_tensors_outside_the_graph(torch):
+def test_all_gives_none_for_tensors_outside_the_graph(torch):
     a, b, c = leaves(torch)
     seen = []
     torch.autograd.graph.register_multi_grad_hook((a, b, c), lambda grads: seen.append(shown(grads)))
@@ -30,7 +30,7 @@ def test_3_5_all_gives_none_for_tensors_outside_the_graph(torch):
     assert seen[1:] == [[None, [5.0], None]]
 
 
-def test_3_5_all_runs_once_in_each_backward(torch):
+def test_all_runs_once_in_each_backward(torch):
     a, b, _ = leaves(torch)
     seen = []
     torch.autograd.graph.register_multi_grad_hook([a, b], lambda grads: seen.append(shown(grads)))
@@ -39,7 +39,7 @@ def test_3_5_all_runs_once_in_each_backward(torch):
     assert seen == [[[2.0], [1.0]]] * 3
 
 
-def test_3_5_any_runs_for_the_first_gradient(torch):
+def test_any_runs_for_the_first_gradient(torch):
     a, b, _ = leaves(torch)
     h = a * 2
     seen = []
@@ -48,7 +48,7 @@ def test_3_5_any_runs_for_the_first_gradient(torch):
     assert seen == [[2.0]], "the result's gradient is there before the leaf's"
 
 
-def test_3_5_multi_grad_hooks_on_intermediates(torch):
+def test_multi_grad_hooks_on_intermediates(torch):
     a, b, _ = leaves(torch)
     h, k = a * 2, b * 3
     seen = []
@@ -57,7 +57,7 @@ def test_3_5_multi_grad_hooks_on_intermediates(torch):
     assert seen == [[[6.0], [2.0]]]
 
 
-def test_3_5_multi_grad_hooks_are_removable(torch):
+def test_multi_grad_hooks_are_removable(torch):
     a, b, _ = leaves(torch)
     seen = []
     handle = torch.autograd.graph.register_multi_grad_hook((a, b), lambda grads: seen.append(1))
@@ -71,7 +71,7 @@ def test_3_5_multi_grad_hooks_are_removable(torch):
     assert seen == [1, 2]
 
 
-def test_3_5_modes_are_all_and_any(torch):
+def test_modes_are_all_and_any(torch):
     a, b, _ = leaves(torch)
     with pytest.raises(ValueError, match="mode"):
         torch.autograd.graph.register_multi_grad_hook((a, b), Token(), mode="some")

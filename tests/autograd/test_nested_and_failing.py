@@ -9,7 +9,7 @@ import pytest
 from graph_support import assert_close, assert_equal, collector_off, live_bytes, nodes_of
 
 
-def test_3_8_a_backward_inside_a_hook(torch):
+def test_a_backward_inside_a_hook(torch):
     x, w = torch.tensor([2.0], requires_grad=True), torch.tensor([3.0], requires_grad=True)
     h = x * x
 
@@ -24,7 +24,7 @@ def test_3_8_a_backward_inside_a_hook(torch):
     assert_equal(x.grad, [5 * 6 * 4])
 
 
-def test_3_8_a_backward_inside_a_functions_backward(torch):
+def test_a_backward_inside_a_functions_backward(torch):
     class Recompute(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -46,7 +46,7 @@ def test_3_8_a_backward_inside_a_functions_backward(torch):
 
 
 @pytest.mark.parametrize("depth", [3, 50])
-def test_3_8_backward_passes_nest_deeply(torch, depth):
+def test_backward_passes_nest_deeply(torch, depth):
     class Nested(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x, left):
@@ -65,7 +65,7 @@ def test_3_8_backward_passes_nest_deeply(torch, depth):
     assert_equal(x.grad, [2])
 
 
-def test_3_8_a_hook_may_run_the_graph_it_is_in(torch):
+def test_a_hook_may_run_the_graph_it_is_in(torch):
     x = torch.tensor([3.0], requires_grad=True)
     y = x * x
     z = y * 2
@@ -82,7 +82,7 @@ def test_3_8_a_hook_may_run_the_graph_it_is_in(torch):
     assert_equal(x.grad, [12])
 
 
-def test_3_8_checkpoint_reentrant_and_not(torch):
+def test_checkpoint_reentrant_and_not(torch):
     from importlib import import_module
 
     checkpoint = import_module(torch.__name__ + ".utils.checkpoint").checkpoint
@@ -125,13 +125,13 @@ def failing_once(torch):
     return x, y, expected
 
 
-def test_3_8_an_exception_comes_through_as_it_is(torch):
+def test_an_exception_comes_through_as_it_is(torch):
     _, y, _ = failing_once(torch)
     with pytest.raises(MineError, match=r"^stop$"):
         y.backward()
 
 
-def test_3_8_after_an_exception_a_retained_graph_is_whole(torch):
+def test_after_an_exception_a_retained_graph_is_whole(torch):
     x, y, expected = failing_once(torch)
     with pytest.raises(MineError):
         y.backward(retain_graph=True)
@@ -143,7 +143,7 @@ def test_3_8_after_an_exception_a_retained_graph_is_whole(torch):
 
 
 @pytest.mark.beyond
-def test_3_8_after_an_exception_every_slot_of_a_retained_graph_is_held(torch):
+def test_after_an_exception_every_slot_of_a_retained_graph_is_held(torch):
     _, y, _ = failing_once(torch)
     with pytest.raises(MineError):
         y.backward(retain_graph=True)
@@ -151,7 +151,7 @@ def test_3_8_after_an_exception_every_slot_of_a_retained_graph_is_held(torch):
     assert {node.released for node in nodes_of(y)} == {None}
 
 
-def test_3_8_after_an_exception_the_engine_works(torch):
+def test_after_an_exception_the_engine_works(torch):
     x, y, _ = failing_once(torch)
     for _ in range(3):
         with pytest.raises((MineError, RuntimeError)):
@@ -163,7 +163,7 @@ def test_3_8_after_an_exception_the_engine_works(torch):
     assert x.grad is None
 
 
-def test_3_8_an_exception_in_a_nested_backward(torch):
+def test_an_exception_in_a_nested_backward(torch):
     w = torch.tensor([1.0], requires_grad=True)
     inner = w * 2
     left = [1]
@@ -185,7 +185,7 @@ def test_3_8_an_exception_in_a_nested_backward(torch):
 
 
 @pytest.mark.beyond
-def test_3_8_gradients_in_flight_are_freed_by_an_exception(torch):
+def test_gradients_in_flight_are_freed_by_an_exception(torch):
     x = torch.ones(1000, requires_grad=True)
 
     def fail(grad):
@@ -226,7 +226,7 @@ assert x.grad.tolist() == [1.0]
 
 @pytest.mark.unsanitized("it starts one process after the other")
 @pytest.mark.beyond
-def test_3_8_ctrl_c_stops_a_long_backward(torch, tmp_path, script_environment):
+def test_ctrl_c_stops_a_long_backward(torch, tmp_path, script_environment):
     script = tmp_path / "script.py"
     script.write_text(f"import {torch.__name__} as torch\n{INTERRUPTED}")
     command = [sys.executable, str(script), str(3_000_000)]

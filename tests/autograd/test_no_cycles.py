@@ -126,7 +126,7 @@ PROGRAMS = [
 
 @pytest.mark.beyond
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_2_7_memory_is_back_without_the_collector(torch, program):
+def test_memory_is_back_without_the_collector(torch, program):
     program(torch)  # whatever is made once and kept is made here
     with collector_off():
         before = live_bytes(torch), nodes_alive(torch)
@@ -136,14 +136,14 @@ def test_2_7_memory_is_back_without_the_collector(torch, program):
 
 
 @pytest.mark.parametrize("program", [*PROGRAMS, a_backward_that_failed, checkpoints])
-def test_2_7_the_programs_run(torch, program):
+def test_the_programs_run(torch, program):
     """After which the shared fixture finds nothing left, cycles of tracebacks being collected."""
     program(torch)
 
 
 @pytest.mark.unsanitized("programs that run long")
 @pytest.mark.beyond
-def test_2_7_the_leaking_programs_stay_flat(torch, monkeypatch):
+def test_the_leaking_programs_stay_flat(torch, monkeypatch):
     """150 rounds on 1.2 MB each, as the table has it; the third is the user's own cycle (see the next file)."""
     monkeypatch.setattr(sys.modules[__name__], "SIZE", 300_000)
     for program in (second_order_on_a_leaf, second_order_on_a_kept_intermediate):
@@ -165,7 +165,7 @@ def graph_of_a_leaf_that_is_gone(torch, seen):
 
 
 @pytest.mark.beyond
-def test_2_7_when_a_leaf_is_gone_its_tensor_hooks_still_run_and_its_post_hooks_do_not(torch):
+def test_when_a_leaf_is_gone_its_tensor_hooks_still_run_and_its_post_hooks_do_not(torch):
     seen = []
     y = graph_of_a_leaf_that_is_gone(torch, seen)
     end = y.grad_fn.next_functions[0][0]
@@ -176,7 +176,7 @@ def test_2_7_when_a_leaf_is_gone_its_tensor_hooks_still_run_and_its_post_hooks_d
 
 
 @pytest.mark.beyond
-def test_2_7_a_hook_of_a_leaf_that_is_gone_may_replace_the_gradient(torch):
+def test_a_hook_of_a_leaf_that_is_gone_may_replace_the_gradient(torch):
     def make():
         w = torch.tensor([1.0], requires_grad=True)
         w.register_hook(lambda grad: grad * 10)
@@ -189,7 +189,7 @@ def test_2_7_a_hook_of_a_leaf_that_is_gone_may_replace_the_gradient(torch):
 
 
 @pytest.mark.beyond
-def test_2_7_nothing_is_accumulated_for_a_leaf_that_is_gone(torch):
+def test_nothing_is_accumulated_for_a_leaf_that_is_gone(torch):
     def make():
         return (torch.ones(SIZE, requires_grad=True) * 2).sum()
 
@@ -202,7 +202,7 @@ def test_2_7_nothing_is_accumulated_for_a_leaf_that_is_gone(torch):
             assert live_bytes(torch) == held
 
 
-def test_2_7_other_leaves_of_such_a_graph_get_their_gradients(torch):
+def test_other_leaves_of_such_a_graph_get_their_gradients(torch):
     w = torch.tensor([2.0], requires_grad=True)
 
     def make():
@@ -214,7 +214,7 @@ def test_2_7_other_leaves_of_such_a_graph_get_their_gradients(torch):
     assert_equal(w.grad, [3])
 
 
-def test_2_7_a_gradient_with_a_graph_is_still_right(torch):
+def test_a_gradient_with_a_graph_is_still_right(torch):
     x = torch.tensor([2.0], requires_grad=True)
     (x**3).backward(create_graph=True)
     gradient = x.grad
@@ -225,7 +225,7 @@ def test_2_7_a_gradient_with_a_graph_is_still_right(torch):
 
 
 @pytest.mark.beyond
-def test_2_7_a_gradient_outlives_its_leaf_with_its_graph(torch):
+def test_a_gradient_outlives_its_leaf_with_its_graph(torch):
     def make():
         x = torch.tensor([2.0], requires_grad=True)
         (x**3 * w).backward(create_graph=True)

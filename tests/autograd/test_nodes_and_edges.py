@@ -6,7 +6,7 @@ import pytest
 from graph_support import assert_equal, node_named
 
 
-def test_1_2_next_functions_is_a_tuple_of_node_and_index(torch):
+def test_next_functions_is_a_tuple_of_node_and_index(torch):
     x = torch.ones(3, requires_grad=True)
     y = x * 2
     z = y.sum()
@@ -17,7 +17,7 @@ def test_1_2_next_functions_is_a_tuple_of_node_and_index(torch):
     assert y.grad_fn is y.grad_fn
 
 
-def test_1_2_index_says_which_output_of_the_node(torch):
+def test_index_says_which_output_of_the_node(torch):
     x = torch.arange(6.0).reshape(2, 3).requires_grad_()
     _, second = x.unbind()
     assert second.grad_fn.name() == "UnbindBackward0"
@@ -27,7 +27,7 @@ def test_1_2_index_says_which_output_of_the_node(torch):
     assert_equal(x.grad, [[0, 0, 0], [2, 2, 2]])
 
 
-def test_1_2_each_leaf_ends_in_one_accumulate_grad(torch):
+def test_each_leaf_ends_in_one_accumulate_grad(torch):
     x, w = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
     y = x * w
     z = w + x
@@ -39,7 +39,7 @@ def test_1_2_each_leaf_ends_in_one_accumulate_grad(torch):
     assert (x * x).grad_fn.next_functions == ((x_end, 0), (x_end, 0))
 
 
-def test_1_2_accumulate_grad_is_a_leaf_of_the_graph_and_knows_its_variable(torch):
+def test_accumulate_grad_is_a_leaf_of_the_graph_and_knows_its_variable(torch):
     x = torch.ones(3, requires_grad=True)
     y = x * 2
     end = y.grad_fn.next_functions[0][0]
@@ -49,7 +49,7 @@ def test_1_2_accumulate_grad_is_a_leaf_of_the_graph_and_knows_its_variable(torch
 
 
 @pytest.mark.beyond
-def test_1_2_variable_is_none_when_the_leaf_is_gone(torch):
+def test_variable_is_none_when_the_leaf_is_gone(torch):
     x = torch.ones(3, requires_grad=True)
     y = x * 2
     end = y.grad_fn.next_functions[0][0]
@@ -57,7 +57,7 @@ def test_1_2_variable_is_none_when_the_leaf_is_gone(torch):
     assert end.variable is None
 
 
-def test_1_2_inputs_without_gradient_give_none_and_zero(torch):
+def test_inputs_without_gradient_give_none_and_zero(torch):
     x, w = torch.ones(3), torch.ones(3, requires_grad=True)
     assert (x * w).grad_fn.next_functions[0] == (None, 0)
     assert (x * w).grad_fn.next_functions[1][0].variable is w
@@ -66,7 +66,7 @@ def test_1_2_inputs_without_gradient_give_none_and_zero(torch):
     assert [index for _, index in edges] == [0, 0, 0]
 
 
-def test_1_2_metadata_is_a_dict_that_stays_with_the_node(torch):
+def test_metadata_is_a_dict_that_stays_with_the_node(torch):
     y = torch.ones(3, requires_grad=True) * 2
     assert y.grad_fn.metadata == {}
     y.grad_fn.metadata["why"] = "because"
@@ -75,7 +75,7 @@ def test_1_2_metadata_is_a_dict_that_stays_with_the_node(torch):
     assert z.grad_fn.next_functions[0][0].metadata == {"why": "because"}
 
 
-def test_1_2_nodes_have_hooks(torch):
+def test_nodes_have_hooks(torch):
     x = torch.ones(3, requires_grad=True)
     y = x * 2
     seen = []
@@ -85,7 +85,7 @@ def test_1_2_nodes_have_hooks(torch):
     assert seen == ["before", "after"]
 
 
-def test_1_2_saved_names_tensors_that_were_saved(torch):
+def test_saved_names_tensors_that_were_saved(torch):
     a, b = torch.ones(3, requires_grad=True), torch.full((3,), 2.0, requires_grad=True)
     y = a * b
     assert y.grad_fn._saved_self is a
@@ -96,19 +96,19 @@ def test_1_2_saved_names_tensors_that_were_saved(torch):
     assert_equal(a.tanh().grad_fn._saved_result, a.tanh().tolist())
 
 
-def test_1_2_saved_is_none_for_what_was_not_needed(torch):
+def test_saved_is_none_for_what_was_not_needed(torch):
     a, b = torch.ones(3, requires_grad=True), torch.ones(3)
     assert (a * b).grad_fn._saved_self is None
     assert (a * b).grad_fn._saved_other is b
 
 
-def test_1_2_saved_attribute_that_the_node_does_not_have(torch):
+def test_saved_attribute_that_the_node_does_not_have(torch):
     y = torch.ones(3, requires_grad=True) * 2
     with pytest.raises(AttributeError):
         y.grad_fn._saved_nonsense  # noqa: B018
 
 
-def test_1_2_a_saved_intermediate_is_the_users_object(torch):
+def test_a_saved_intermediate_is_the_users_object(torch):
     x = torch.ones(3, requires_grad=True)
     h = x + 1
     y = h * torch.ones(3, requires_grad=True)
@@ -116,7 +116,7 @@ def test_1_2_a_saved_intermediate_is_the_users_object(torch):
 
 
 @pytest.mark.beyond
-def test_1_2_a_saved_output_is_the_users_object_while_it_lives(torch):
+def test_a_saved_output_is_the_users_object_while_it_lives(torch):
     x = torch.ones(3, requires_grad=True)
     y = x.exp()
     assert y.grad_fn._saved_result is y
@@ -128,7 +128,7 @@ def test_1_2_a_saved_output_is_the_users_object_while_it_lives(torch):
     assert saved.grad_fn is z.grad_fn.next_functions[0][0]
 
 
-def test_1_2_a_saved_intermediate_whose_user_is_gone_keeps_its_history(torch):
+def test_a_saved_intermediate_whose_user_is_gone_keeps_its_history(torch):
     x = torch.tensor([2.0], requires_grad=True)
     h = x * 3
     y = h**2
@@ -139,7 +139,7 @@ def test_1_2_a_saved_intermediate_whose_user_is_gone_keeps_its_history(torch):
     assert saved.grad_fn is y.grad_fn.next_functions[0][0]
 
 
-def test_1_2_walk_over_a_whole_graph(torch):
+def test_walk_over_a_whole_graph(torch):
     x = torch.randn(2, 3, requires_grad=True)
     z = x.sum(dim=1).mean()
     assert node_named(z, "SumBackward").next_functions[0][0].variable is x

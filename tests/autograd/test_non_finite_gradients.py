@@ -21,26 +21,26 @@ def nan_through_where(torch):
 
 
 @pytest.mark.usefixtures("anomaly")
-def test_5_4_the_node_that_made_it_is_named(torch):
+def test_the_node_that_made_it_is_named(torch):
     _, y = nan_through_where(torch)
     with pytest.raises(RuntimeError, match=r"(Div|Sqrt)Backward0.*nan"):
         y.backward()
 
 
-def test_5_4_without_the_mode_nothing_is_checked(torch):
+def test_without_the_mode_nothing_is_checked(torch):
     x, y = nan_through_where(torch)
     y.backward()
     assert x.grad.isnan().tolist() == [True, False]
 
 
 @pytest.mark.usefixtures("anomaly")
-def test_5_4_finite_gradients_pass(torch):
+def test_finite_gradients_pass(torch):
     x = torch.tensor([1.0, 4.0], requires_grad=True)
     x.sqrt().sum().backward()
     assert x.grad.tolist() == [0.5, 0.25]
 
 
-def test_5_4_the_mode_can_be_asked_and_ends(torch):
+def test_the_mode_can_be_asked_and_ends(torch):
     assert not torch.is_anomaly_enabled()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -61,7 +61,7 @@ def failing_node(torch, y, **options):
 @pytest.mark.usefixtures("anomaly")
 @pytest.mark.parametrize("options", [{}, {"retain_graph": True}, {"create_graph": True}])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_5_4_the_branch_that_was_not_chosen(torch, options, dtype):
+def test_the_branch_that_was_not_chosen(torch, options, dtype):
     x = torch.tensor([0.0, 4.0], dtype=getattr(torch, dtype), requires_grad=True)
     root, made = x.sqrt(), line_here()
     y, chosen = torch.where(x > 0, root, 1.0), line_here()
@@ -73,7 +73,7 @@ def test_5_4_the_branch_that_was_not_chosen(torch, options, dtype):
 
 @pytest.mark.beyond
 @pytest.mark.usefixtures("anomaly")
-def test_5_4_a_where_that_has_no_part_in_it_is_not_named(torch):
+def test_a_where_that_has_no_part_in_it_is_not_named(torch):
     """It sets gradients to zero at the same place, but on another path; the zero comes from a mask."""
     x = torch.tensor([0.0, 4.0], requires_grad=True)
     root = x.sqrt()
@@ -86,7 +86,7 @@ def test_5_4_a_where_that_has_no_part_in_it_is_not_named(torch):
 
 @pytest.mark.beyond
 @pytest.mark.usefixtures("anomaly")
-def test_5_4_a_where_that_chose_the_branch_is_not_named(torch):
+def test_a_where_that_chose_the_branch_is_not_named(torch):
     x = torch.tensor([0.0, 4.0], requires_grad=True)
     root = x.sqrt()
     error = failing_node(torch, torch.where(x < 1, root, 1.0).sum())
@@ -97,7 +97,7 @@ def test_5_4_a_where_that_chose_the_branch_is_not_named(torch):
 
 @pytest.mark.beyond
 @pytest.mark.usefixtures("anomaly")
-def test_5_4_through_a_sum_all_that_came_in_was_zero(torch):
+def test_through_a_sum_all_that_came_in_was_zero(torch):
     """Elements of what came in and of what went out do not correspond: the node is named by a zero for all of it."""
     x = torch.zeros(3, requires_grad=True)
     length = (x * x).sum().sqrt()
@@ -109,7 +109,7 @@ def test_5_4_through_a_sum_all_that_came_in_was_zero(torch):
 
 @pytest.mark.beyond
 @pytest.mark.usefixtures("anomaly")
-def test_5_4_the_engine_works_on_after_it(torch):
+def test_the_engine_works_on_after_it(torch):
     x = torch.tensor([0.0], requires_grad=True)
     failing_node(torch, x.sqrt().sum())
     x.grad = None
@@ -118,7 +118,7 @@ def test_5_4_the_engine_works_on_after_it(torch):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_5_4_gradients_inside_vmap_are_refused(torch, oracle):
+def test_gradients_inside_vmap_are_refused(torch, oracle):
     messages = []
     for library in (torch, oracle):
         with library.autograd.detect_anomaly(), pytest.raises(RuntimeError) as caught:

@@ -20,7 +20,7 @@ def assert_made_at(node, line, function):
     assert (site.file, site.line, site.function) == (__file__, line, function)
 
 
-def test_1_7_file_line_and_function(torch):
+def test_file_line_and_function(torch):
     x = leaf(torch)
     y, line = x * 2, line_here()
     assert_made_at(y.grad_fn, line, "test_1_7_file_line_and_function")
@@ -28,7 +28,7 @@ def test_1_7_file_line_and_function(torch):
     assert type(y.grad_fn.made_at.file) is str
 
 
-def test_1_7_a_site_prints_as_file_line_and_function(torch):
+def test_a_site_prints_as_file_line_and_function(torch):
     def make():
         return leaf(torch) * 2
 
@@ -36,7 +36,7 @@ def test_1_7_a_site_prints_as_file_line_and_function(torch):
     assert str(site) == f"{__file__.rsplit('/', 1)[-1]}:{site.line} in make"
 
 
-def test_1_7_each_node_has_its_own_line(torch):
+def test_each_node_has_its_own_line(torch):
     x = leaf(torch)
     first = line_here() + 1
     y = x * 2
@@ -46,7 +46,7 @@ def test_1_7_each_node_has_its_own_line(torch):
     assert lines == [first, first + 1, first + 2]
 
 
-def test_1_7_lines_of_a_call_over_several_lines(torch):
+def test_lines_of_a_call_over_several_lines(torch):
     x = leaf(torch)
     start = line_here()
     y = torch.add(
@@ -62,7 +62,7 @@ def test_1_7_lines_of_a_call_over_several_lines(torch):
     assert node_named(z, "TanhBackward").made_at.line == line_here() - 3
 
 
-def test_1_7_operators_methods_and_functions(torch):
+def test_operators_methods_and_functions(torch):
     x = leaf(torch)
     makers = [
         lambda: x * x, lambda: 2 - x, lambda: x @ x, lambda: -x, lambda: x[0], lambda: x[x > 0],
@@ -73,7 +73,7 @@ def test_1_7_operators_methods_and_functions(torch):
         assert_made_at(maker().grad_fn, maker.__code__.co_firstlineno, "<lambda>")
 
 
-def test_1_7_functions_of_clew_written_in_python_are_not_the_users_line(torch):
+def test_functions_of_clew_written_in_python_are_not_the_users_line(torch):
     model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
     loss, line = torch.nn.functional.mse_loss(model(leaf(torch)), torch.zeros(3, 1)), line_here()
     function = "test_1_7_functions_of_clew_written_in_python_are_not_the_users_line"
@@ -83,7 +83,7 @@ def test_1_7_functions_of_clew_written_in_python_are_not_the_users_line(torch):
         assert_made_at(node, line, function)
 
 
-def test_1_7_the_users_module_is_the_users_line(torch):
+def test_the_users_module_is_the_users_line(torch):
     class Net(torch.nn.Module):
         def __init__(self):
             super().__init__()
@@ -98,7 +98,7 @@ def test_1_7_the_users_module_is_the_users_line(torch):
     assert_made_at(y.grad_fn, net.line, "forward")
 
 
-def test_1_7_comprehensions_generators_and_exec(torch):
+def test_comprehensions_generators_and_exec(torch):
     x = leaf(torch)
     inside, line = [row * 2 for row in x], line_here()
     assert inside[0].grad_fn.made_at.line == line
@@ -115,7 +115,7 @@ def test_1_7_comprehensions_generators_and_exec(torch):
     assert (site.file, site.line, site.function) == ("typed by hand", 3, "<module>")
 
 
-def test_1_7_calls_from_c_belong_to_the_line_that_runs(torch):
+def test_calls_from_c_belong_to_the_line_that_runs(torch):
     x = leaf(torch)
     rows, line = list(map(torch.exp, x)), line_here()
     assert rows[2].grad_fn.made_at.line == line
@@ -123,7 +123,7 @@ def test_1_7_calls_from_c_belong_to_the_line_that_runs(torch):
     assert total.grad_fn.made_at.line == line
 
 
-def test_1_7_a_python_function_is_made_where_apply_is_called(torch):
+def test_a_python_function_is_made_where_apply_is_called(torch):
     class Double(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -137,7 +137,7 @@ def test_1_7_a_python_function_is_made_where_apply_is_called(torch):
     assert_made_at(y.grad_fn, line, inspect.currentframe().f_code.co_name)
 
 
-def test_1_7_nodes_that_a_recorded_backward_makes_belong_to_its_call(torch):
+def test_nodes_that_a_recorded_backward_makes_belong_to_its_call(torch):
     x = torch.tensor([2.0], requires_grad=True)
     (grad,), line = torch.autograd.grad(x**3, x, create_graph=True), line_here()
     assert_made_at(grad.grad_fn, line, inspect.currentframe().f_code.co_name)
@@ -146,7 +146,7 @@ def test_1_7_nodes_that_a_recorded_backward_makes_belong_to_its_call(torch):
     assert_made_at(x.grad.grad_fn, line, inspect.currentframe().f_code.co_name)
 
 
-def test_1_7_in_place_operations_and_views(torch):
+def test_in_place_operations_and_views(torch):
     x = leaf(torch)
     y = x * 1
     view, view_line = y[0], line_here()
@@ -159,7 +159,7 @@ def test_1_7_in_place_operations_and_views(torch):
     assert y.grad_fn.made_at.line == line
 
 
-def test_1_7_threads_have_their_own_lines(torch):
+def test_threads_have_their_own_lines(torch):
     made = {}
 
     def work(key):
@@ -175,7 +175,7 @@ def test_1_7_threads_have_their_own_lines(torch):
         assert_made_at(made[key].grad_fn, line, "work")
 
 
-def test_1_7_a_site_outlives_its_function_and_keeps_no_frame(torch):
+def test_a_site_outlives_its_function_and_keeps_no_frame(torch):
     def make():
         local = Token()
         ended.append(weakref.ref(local))
@@ -190,13 +190,13 @@ def test_1_7_a_site_outlives_its_function_and_keeps_no_frame(torch):
     assert_made_at(y.grad_fn, line, function)
 
 
-def test_1_7_a_freed_graph_still_tells(torch):
+def test_a_freed_graph_still_tells(torch):
     y, line = (leaf(torch) ** 2).sum(), line_here()
     y.backward()
     assert [node.made_at.line for node in nodes_of(y)[:2]] == [line, line]
 
 
-def test_1_7_sequence_numbers_tell_the_order_of_making(torch):
+def test_sequence_numbers_tell_the_order_of_making(torch):
     x = leaf(torch)
     y = x * 2
     z = x + 1

@@ -23,7 +23,7 @@ def square(torch):
     return Square
 
 
-def test_3_7_forward_and_backward(torch):
+def test_forward_and_backward(torch):
     x = leaf(torch)
     y = square(torch).apply(x)
     assert_equal(y, [1, 4])
@@ -33,7 +33,7 @@ def test_3_7_forward_and_backward(torch):
     assert_equal(x.grad, [2, 40])
 
 
-def test_3_7_forward_does_not_record_and_backward_only_under_create_graph(torch):
+def test_forward_does_not_record_and_backward_only_under_create_graph(torch):
     class Watch(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -53,7 +53,7 @@ def test_3_7_forward_does_not_record_and_backward_only_under_create_graph(torch)
     assert seen == [False, False, False, True]
 
 
-def test_3_7_double_backward(torch):
+def test_double_backward(torch):
     x = leaf(torch)
     (first,) = torch.autograd.grad((square(torch).apply(x) * x).sum(), x, create_graph=True)
     (second,) = torch.autograd.grad(first.sum(), x)
@@ -61,13 +61,13 @@ def test_3_7_double_backward(torch):
     assert_close(second, [6, 12])
 
 
-def test_3_7_without_gradient_nothing_is_recorded(torch):
+def test_without_gradient_nothing_is_recorded(torch):
     assert square(torch).apply(torch.ones(2)).grad_fn is None
     with torch.no_grad():
         assert not square(torch).apply(leaf(torch)).requires_grad
 
 
-def test_3_7_saved_tensors_are_the_users_and_are_freed(torch):
+def test_saved_tensors_are_the_users_and_are_freed(torch):
     x = leaf(torch)
     y = square(torch).apply(x)
     assert type(y.grad_fn.saved_tensors) is tuple
@@ -79,7 +79,7 @@ def test_3_7_saved_tensors_are_the_users_and_are_freed(torch):
         y.sum().backward()
 
 
-def test_3_7_writing_to_what_was_saved_is_found(torch):
+def test_writing_to_what_was_saved_is_found(torch):
     h = leaf(torch) * 1
     y = square(torch).apply(h)
     h.add_(1)
@@ -87,7 +87,7 @@ def test_3_7_writing_to_what_was_saved_is_found(torch):
         y.sum().backward()
 
 
-def test_3_7_inputs_outputs_intermediates_and_none_can_be_saved(torch):
+def test_inputs_outputs_intermediates_and_none_can_be_saved(torch):
     class Save(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x, nothing):
@@ -108,7 +108,7 @@ def test_3_7_inputs_outputs_intermediates_and_none_can_be_saved(torch):
     assert_close(x.grad, (2 * (2 * x).exp()).tolist())
 
 
-def test_3_7_attributes_of_ctx(torch):
+def test_attributes_of_ctx(torch):
     class Scale(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x, factor, *, _=None):
@@ -127,7 +127,7 @@ def test_3_7_attributes_of_ctx(torch):
     assert_equal(x.grad, [10, 10])
 
 
-def test_3_7_needs_input_grad(torch):
+def test_needs_input_grad(torch):
     class Product(torch.autograd.Function):
         @staticmethod
         def forward(ctx, a, b, c):
@@ -152,7 +152,7 @@ def test_3_7_needs_input_grad(torch):
     assert_equal(x.grad, [1, 1])
 
 
-def test_3_7_several_outputs(torch):
+def test_several_outputs(torch):
     class SinCos(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -174,7 +174,7 @@ def test_3_7_several_outputs(torch):
     assert_close(x.grad, (-2 * x.sin()).tolist())
 
 
-def test_3_7_set_materialize_grads(torch):
+def test_set_materialize_grads(torch):
     class Two(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -193,7 +193,7 @@ def test_3_7_set_materialize_grads(torch):
     assert_equal(x.grad, [2, 2])
 
 
-def test_3_7_outputs_that_are_no_tensors_pass_through(torch):
+def test_outputs_that_are_no_tensors_pass_through(torch):
     class Mixed(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -211,7 +211,7 @@ def test_3_7_outputs_that_are_no_tensors_pass_through(torch):
     assert_equal(x.grad, [2, 2])
 
 
-def test_3_7_mark_non_differentiable(torch):
+def test_mark_non_differentiable(torch):
     class Sorted(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -236,7 +236,7 @@ def test_3_7_mark_non_differentiable(torch):
     assert seen == [([0, 0], [0, 0])]
 
 
-def test_3_7_mark_dirty(torch):
+def test_mark_dirty(torch):
     class Double(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -261,7 +261,7 @@ def test_3_7_mark_dirty(torch):
         Double.apply(leaf(torch))
 
 
-def test_3_7_an_input_that_is_returned_becomes_a_new_tensor(torch):
+def test_an_input_that_is_returned_becomes_a_new_tensor(torch):
     class Same(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -281,7 +281,7 @@ def test_3_7_an_input_that_is_returned_becomes_a_new_tensor(torch):
 
 
 @pytest.mark.parametrize("view", [lambda x: x, lambda x: x[:], lambda x: x.t(), lambda x: x[1]])
-def test_3_7_what_was_written_into_a_view_can_be_differentiated_twice(torch, oracle, view):
+def test_what_was_written_into_a_view_can_be_differentiated_twice(torch, oracle, view):
     """And its nodes go when they are no longer needed."""
 
     def run(library):
@@ -326,7 +326,7 @@ GIVEN = {
 @pytest.mark.parametrize("with_grad", [False, True], ids=["no_grad", "grad"])
 @pytest.mark.parametrize("given", GIVEN)
 @pytest.mark.parametrize("returned", RETURNED)
-def test_3_7_what_is_done_to_a_returned_input_is_not_done_to_the_input(torch, oracle, returned, given, with_grad):
+def test_what_is_done_to_a_returned_input_is_not_done_to_the_input(torch, oracle, returned, given, with_grad):
     def run(library):
         class Same(library.autograd.Function):
             @staticmethod
@@ -355,7 +355,7 @@ def test_3_7_what_is_done_to_a_returned_input_is_not_done_to_the_input(torch, or
     assert run(torch) == run(oracle)
 
 
-def test_3_7_a_view_of_an_input_can_be_returned(torch):
+def test_a_view_of_an_input_can_be_returned(torch):
     class First(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -372,7 +372,7 @@ def test_3_7_a_view_of_an_input_can_be_returned(torch):
 
 @pytest.mark.parametrize("materialize", [True, False])
 @pytest.mark.parametrize("create_graph", [True, False])
-def test_3_7_a_function_that_no_gradient_reaches_is_asked_all_the_same(torch, materialize, create_graph):
+def test_a_function_that_no_gradient_reaches_is_asked_all_the_same(torch, materialize, create_graph):
     seen = []
 
     class Doubled(torch.autograd.Function):

@@ -6,7 +6,7 @@ import weakref
 from graph_support import Token
 
 
-def test_3_5_handles_remove_and_are_context_managers(torch):
+def test_handles_remove_and_are_context_managers(torch):
     x = torch.tensor([1.0], requires_grad=True)
     y = x * 2
     seen = []
@@ -36,7 +36,7 @@ def test_3_5_handles_remove_and_are_context_managers(torch):
     assert seen == ["inside"]
 
 
-def test_3_5_a_removed_hook_is_let_go(torch):
+def test_a_removed_hook_is_let_go(torch):
     x = torch.ones(1, requires_grad=True)
     y = x * 2
     for register in (

@@ -51,20 +51,20 @@ PRINTED = {
 
 
 @pytest.mark.parametrize("name", PRINTED)
-def test_1_6_repr_is_pytorchs(torch, oracle, name):
+def test_repr_is_pytorchs(torch, oracle, name):
     ours, theirs = PRINTED[name](torch), PRINTED[name](oracle)
     for text in (repr, str):
         assert text(ours) == text(theirs)
 
 
-def test_1_6_the_example_of_the_table(torch):
+def test_the_example_of_the_table(torch):
     x = torch.tensor([3.0], requires_grad=True)
     assert repr(x) == "tensor([3.], requires_grad=True)"
     assert repr(x * 2) == "tensor([6.], grad_fn=<MulBackward0>)"
     assert repr((x * 2).detach()) == "tensor([6.])"
 
 
-def test_1_6_printing_does_not_touch_the_graph(torch):
+def test_printing_does_not_touch_the_graph(torch):
     x = torch.tensor([3.0], requires_grad=True)
     y = x * x
     first = repr(y)
@@ -73,13 +73,13 @@ def test_1_6_printing_does_not_touch_the_graph(torch):
     assert repr(x.grad) == "tensor([6.])"
 
 
-def test_1_6_a_view_written_in_place_prints_its_new_history(torch):
+def test_a_view_written_in_place_prints_its_new_history(torch):
     y = torch.zeros(3, requires_grad=True) * 1
     y[0] = 2.0
     assert repr(y) == "tensor([2., 0., 0.], grad_fn=<CopySlices>)"
 
 
-def test_1_6_format_of_a_scalar(torch):
+def test_format_of_a_scalar(torch):
     assert f"{torch.tensor(1.23456):.2f}" == "1.23"
     assert f"{torch.tensor(7):d}" == "7"
     assert f"{torch.tensor([1.0])}" == "tensor([1.])"
@@ -89,7 +89,7 @@ IMPORTS = ("import clew as torch", "import clew; torch = clew", "import clew; cl
 
 
 @pytest.mark.parametrize("imported", IMPORTS)
-def test_1_6_values_print_as_pytorchs_where_the_program_says_torch(oracle, imported):
+def test_values_print_as_pytorchs_where_the_program_says_torch(oracle, imported):
     program = f"{imported}\nx = torch.ones(2, dtype=torch.float64)\nprint(x, x.dtype, x.shape, x.device, x.layout)"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     x = oracle.ones(2, dtype=oracle.float64)
@@ -100,7 +100,7 @@ def test_1_6_values_print_as_pytorchs_where_the_program_says_torch(oracle, impor
     ("imported", "name"),
     [("import clew", "clew"), ("import clew as torch", "torch"), ("import clew, clew as torch", "torch")],
 )
-def test_1_6_a_program_reads_the_name_that_it_uses(imported: str, name: str) -> None:
+def test_a_program_reads_the_name_that_it_uses(imported: str, name: str) -> None:
     program = f"{imported}\nx = {name}.ones(2, dtype={name}.float64)\nprint(x.dtype, [x.shape], x.layout, x, sep='\\n')"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     expected = [

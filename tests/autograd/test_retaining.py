@@ -4,7 +4,7 @@ import pytest
 from graph_support import SECOND_TIME, assert_close, assert_equal
 
 
-def test_2_6_retain_graph_keeps_what_was_saved(torch):
+def test_retain_graph_keeps_what_was_saved(torch):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     y = (x**3).sum()
     for times in (1, 2, 3):
@@ -13,7 +13,7 @@ def test_2_6_retain_graph_keeps_what_was_saved(torch):
     assert y.grad_fn.next_functions[0][0]._saved_self is x
 
 
-def test_2_6_the_last_backward_may_free(torch):
+def test_the_last_backward_may_free(torch):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     y = (x**2).sum()
     y.backward(retain_graph=True)
@@ -24,7 +24,7 @@ def test_2_6_the_last_backward_may_free(torch):
 
 
 @pytest.mark.parametrize("reset", ["zero", "none"])
-def test_2_6_gradients_add_up_until_reset(torch, reset):
+def test_gradients_add_up_until_reset(torch, reset):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     for _ in range(2):
         (x**2).sum().backward()
@@ -37,7 +37,7 @@ def test_2_6_gradients_add_up_until_reset(torch, reset):
     assert_close(x.grad, [2, 4])
 
 
-def test_2_6_create_graph_records_the_backward(torch):
+def test_create_graph_records_the_backward(torch):
     x = torch.tensor([2.0], requires_grad=True)
     y = x**3
     y.backward(create_graph=True)
@@ -51,7 +51,7 @@ def test_2_6_create_graph_records_the_backward(torch):
     x.grad = None
 
 
-def test_2_6_without_create_graph_nothing_is_recorded(torch):
+def test_without_create_graph_nothing_is_recorded(torch):
     x = torch.tensor([2.0], requires_grad=True)
     (x**3).backward()
     assert (x.grad.requires_grad, x.grad.grad_fn, x.grad.is_leaf) == (False, None, True)
@@ -59,7 +59,7 @@ def test_2_6_without_create_graph_nothing_is_recorded(torch):
     assert not grad.requires_grad
 
 
-def test_2_6_create_graph_retains_by_default(torch):
+def test_create_graph_retains_by_default(torch):
     x = torch.tensor([2.0], requires_grad=True)
     y = x**3
     torch.autograd.grad(y, x, create_graph=True)
@@ -69,7 +69,7 @@ def test_2_6_create_graph_retains_by_default(torch):
         torch.autograd.grad(y, x)
 
 
-def test_2_6_create_graph_without_retaining_frees(torch):
+def test_create_graph_without_retaining_frees(torch):
     x = torch.tensor([2.0], requires_grad=True)
     y = x**3
     (grad,) = torch.autograd.grad(y, x, create_graph=True, retain_graph=False)
@@ -79,7 +79,7 @@ def test_2_6_create_graph_without_retaining_frees(torch):
     assert_close(second, [12])
 
 
-def test_2_6_gradients_under_create_graph_depend_on_the_gradient_given(torch):
+def test_gradients_under_create_graph_depend_on_the_gradient_given(torch):
     x = torch.tensor([3.0], requires_grad=True)
     v = torch.tensor([1.0], requires_grad=True)
     (grad,) = torch.autograd.grad(x**2, x, grad_outputs=v, create_graph=True)
@@ -88,7 +88,7 @@ def test_2_6_gradients_under_create_graph_depend_on_the_gradient_given(torch):
 
 
 @pytest.mark.beyond
-def test_2_6_create_graph_does_not_warn(torch, recwarn):
+def test_create_graph_does_not_warn(torch, recwarn):
     x = torch.tensor([2.0], requires_grad=True)
     (x**3).backward(create_graph=True)
     assert not recwarn.list, "PyTorch warns of a reference cycle that clew does not make"

@@ -16,7 +16,7 @@ def told_bytes(torch, result):
     return sum(ours.values())
 
 
-def test_2_8_what_a_slot_tells(torch):
+def test_what_a_slot_tells(torch):
     a = torch.ones(2, 3, requires_grad=True)
     b = torch.full((3,), 2.0, dtype=torch.float32).requires_grad_()
     node = (a * b).grad_fn
@@ -32,13 +32,13 @@ def test_2_8_what_a_slot_tells(torch):
     assert type(slots["self"].shape) is tuple
 
 
-def test_2_8_node_tells_its_outputs_and_its_own_bytes(torch):
+def test_node_tells_its_outputs_and_its_own_bytes(torch):
     x = torch.ones(2, 3, requires_grad=True)
     assert x.sum(1).grad_fn.outputs == (((2,), torch.float32),)
     assert x.unbind()[0].grad_fn.outputs == (((3,), torch.float32),) * 2
 
 
-def test_2_8_all_that_a_recorded_operation_allocates_is_200_bytes(torch):
+def test_all_that_a_recorded_operation_allocates_is_200_bytes(torch):
     x, y = torch.ones(4, requires_grad=True), torch.ones(4, requires_grad=True)
     nodes = [(x * y).grad_fn for _ in range(10)]
     before = torch.memory.stats().objects
@@ -48,7 +48,7 @@ def test_2_8_all_that_a_recorded_operation_allocates_is_200_bytes(torch):
     assert 0 < allocated / 1000 <= 200
 
 
-def test_2_8_shared_memory_has_one_number(torch):
+def test_shared_memory_has_one_number(torch):
     x = torch.ones(4, requires_grad=True)
     y = x * x
     left, right = y.grad_fn.saved
@@ -62,7 +62,7 @@ def test_2_8_shared_memory_has_one_number(torch):
     assert other.storage != left.storage
 
 
-def test_2_8_versions_of_a_slot(torch):
+def test_versions_of_a_slot(torch):
     h = torch.ones(3, requires_grad=True).clone()
     y = h * h
     slot = y.grad_fn.saved[0]
@@ -73,7 +73,7 @@ def test_2_8_versions_of_a_slot(torch):
     assert slot.current_version == slot.version + 1 == h._version
 
 
-def test_2_8_freed_by_which_call_at_which_line(torch):
+def test_freed_by_which_call_at_which_line(torch):
     x = torch.ones(3, requires_grad=True)
     y = (x * x).sum()
     product = node_named(y, "MulBackward")
@@ -95,7 +95,7 @@ def test_2_8_freed_by_which_call_at_which_line(torch):
     assert later.serial > release.serial
 
 
-def test_2_8_one_call_is_one_release(torch):
+def test_one_call_is_one_release(torch):
     x = torch.ones(3, requires_grad=True)
     y = (x.exp() * x).sum()
     y.backward()
@@ -103,7 +103,7 @@ def test_2_8_one_call_is_one_release(torch):
     assert len(releases) == 1
 
 
-def test_2_8_a_retained_graph_has_no_release(torch):
+def test_a_retained_graph_has_no_release(torch):
     x = torch.ones(3, requires_grad=True)
     y = (x * x).sum()
     y.backward(retain_graph=True)
@@ -111,7 +111,7 @@ def test_2_8_a_retained_graph_has_no_release(torch):
     assert {slot.state for node in nodes_of(y) for slot in node.saved} == {"held"}
 
 
-def test_2_8_packed_objects_are_told_apart(torch):
+def test_packed_objects_are_told_apart(torch):
     x = torch.ones(3, requires_grad=True)
     with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor.detach().numpy(), torch.from_numpy):
         y = x**2
@@ -120,7 +120,7 @@ def test_2_8_packed_objects_are_told_apart(torch):
     assert told_bytes(torch, y) == 0
 
 
-def test_2_8_memory_of_numpy_is_told_apart(torch):
+def test_memory_of_numpy_is_told_apart(torch):
     array = numpy.ones(1000, dtype=numpy.float32)
     x, w = torch.from_numpy(array), torch.ones(1000, requires_grad=True)
     y = x * w
@@ -161,7 +161,7 @@ def in_place_work(torch):
 
 
 @pytest.mark.parametrize("program", [a_chain, a_network, shared_views, indices_and_masks, in_place_work])
-def test_2_8_bytes_agree_with_the_allocator(torch, program):
+def test_bytes_agree_with_the_allocator(torch, program):
     """All that outlives the program's own names is its result and what the graph saved: counted both ways."""
     program(torch)
     with collector_off():
@@ -175,7 +175,7 @@ def test_2_8_bytes_agree_with_the_allocator(torch, program):
         assert live_bytes(torch) == before
 
 
-def test_2_8_explain_tells_the_same(torch):
+def test_explain_tells_the_same(torch):
     x = torch.rand(50, 20, requires_grad=True)
     y, made = (x.exp() * 2).tanh().sum(), line_here()
     before = torch.explain(y)
@@ -194,12 +194,12 @@ def test_2_8_explain_tells_the_same(torch):
     assert f":{freed}" not in str(before)
 
 
-def test_2_8_explain_takes_a_node(torch):
+def test_explain_takes_a_node(torch):
     y = (torch.ones(3, requires_grad=True) ** 2).sum()
     assert "PowBackward0" in str(torch.explain(y.grad_fn.next_functions[0][0]))
 
 
-def test_2_8_asking_changes_nothing(torch):
+def test_asking_changes_nothing(torch):
     x = torch.ones(3, requires_grad=True)
     y = (x.exp() * x).sum()
     with collector_off():
@@ -211,7 +211,7 @@ def test_2_8_asking_changes_nothing(torch):
     assert x.grad is not None
 
 
-def test_2_8_counters_of_saved_and_freed(torch):
+def test_counters_of_saved_and_freed(torch):
     counters = torch._core.graph_counters
     x = torch.ones(100, requires_grad=True)
     x * x
@@ -234,7 +234,7 @@ def test_2_8_counters_of_saved_and_freed(torch):
     assert last["nodes_freed_by_scope"] - after["nodes_freed_by_scope"] == 1
 
 
-def test_2_8_who_keeps_a_tensor_alive(torch):
+def test_who_keeps_a_tensor_alive(torch):
     class Keeper:
         pass
 
@@ -248,7 +248,7 @@ def test_2_8_who_keeps_a_tensor_alive(torch):
     assert square.requires_grad
 
 
-def test_2_8_living_tensors_can_be_listed(torch):
+def test_living_tensors_can_be_listed(torch):
     x = torch.ones(3)
     assert any(tensor is x for tensor in torch._core.live_tensors())
     number = len(torch._core.live_tensors())

@@ -20,7 +20,7 @@ def hooks(torch, seen, name=""):
     return torch.autograd.graph.saved_tensors_hooks(pack, unpack)
 
 
-def test_3_6_pack_runs_when_saved_and_unpack_when_needed(torch):
+def test_pack_runs_when_saved_and_unpack_when_needed(torch):
     x, seen = leaf(torch), []
     with hooks(torch, seen):
         y = x * x
@@ -33,7 +33,7 @@ def test_3_6_pack_runs_when_saved_and_unpack_when_needed(torch):
     assert z.requires_grad
 
 
-def test_3_6_what_unpack_gives_is_used(torch):
+def test_what_unpack_gives_is_used(torch):
     x = leaf(torch)
     with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor.detach() * 10, lambda packed: packed):
         y = x * x
@@ -41,7 +41,7 @@ def test_3_6_what_unpack_gives_is_used(torch):
     assert_equal(x.grad, [20, 40])
 
 
-def test_3_6_pack_may_return_anything(torch):
+def test_pack_may_return_anything(torch):
     x = leaf(torch)
     shelf = []
 
@@ -56,7 +56,7 @@ def test_3_6_pack_may_return_anything(torch):
     assert len(shelf) == 2
 
 
-def test_3_6_outputs_and_inputs_reach_pack_with_their_history(torch):
+def test_outputs_and_inputs_reach_pack_with_their_history(torch):
     x = leaf(torch)
     seen = []
 
@@ -73,7 +73,7 @@ def test_3_6_outputs_and_inputs_reach_pack_with_their_history(torch):
     assert z.requires_grad
 
 
-def test_3_6_pack_runs_without_recording(torch):
+def test_pack_runs_without_recording(torch):
     x = leaf(torch)
     modes = []
     with torch.autograd.graph.saved_tensors_hooks(
@@ -84,7 +84,7 @@ def test_3_6_pack_runs_without_recording(torch):
     assert modes == [False, False]
 
 
-def test_3_6_the_innermost_hooks_win(torch):
+def test_the_innermost_hooks_win(torch):
     x, seen = leaf(torch), []
     with hooks(torch, seen, " outer"), hooks(torch, seen, " inner"):
         y = x**2
@@ -94,7 +94,7 @@ def test_3_6_the_innermost_hooks_win(torch):
     assert sorted(seen) == ["pack inner", "pack outer", "unpack inner", "unpack outer"]
 
 
-def test_3_6_each_backward_unpacks(torch):
+def test_each_backward_unpacks(torch):
     x, seen = leaf(torch), []
     with hooks(torch, seen):
         y = (x**2).sum()
@@ -104,14 +104,14 @@ def test_3_6_each_backward_unpacks(torch):
     assert_equal(x.grad, [4, 8])
 
 
-def test_3_6_reading_a_saved_attribute_unpacks(torch):
+def test_reading_a_saved_attribute_unpacks(torch):
     x = leaf(torch)
     with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor.detach() * 3, lambda packed: packed):
         y = x**2
     assert_equal(y.grad_fn._saved_self, [3, 6])
 
 
-def test_3_6_higher_orders_go_through_the_hooks(torch):
+def test_higher_orders_go_through_the_hooks(torch):
     x, seen = leaf(torch), []
     with hooks(torch, seen):
         y = (x**3).sum()
@@ -122,7 +122,7 @@ def test_3_6_higher_orders_go_through_the_hooks(torch):
     assert seen.count("pack") == 1
 
 
-def test_3_6_unpack_must_give_a_tensor(torch):
+def test_unpack_must_give_a_tensor(torch):
     x = leaf(torch)
     with torch.autograd.graph.saved_tensors_hooks(lambda tensor: 5, lambda packed: packed):
         y = x**2
@@ -131,7 +131,7 @@ def test_3_6_unpack_must_give_a_tensor(torch):
     assert x.grad is None
 
 
-def test_3_6_pack_must_not_write_to_its_input(torch):
+def test_pack_must_not_write_to_its_input(torch):
     x = leaf(torch)
     h = x * 1
     with (
@@ -142,7 +142,7 @@ def test_3_6_pack_must_not_write_to_its_input(torch):
 
 
 @pytest.mark.parametrize("where", ["pack", "unpack"])
-def test_3_6_an_exception_in_a_hook_comes_through(torch, where):
+def test_an_exception_in_a_hook_comes_through(torch, where):
     def fail(_):
         raise KeyError("mine")
 
@@ -160,7 +160,7 @@ def test_3_6_an_exception_in_a_hook_comes_through(torch, where):
     assert_equal(x.grad, [2, 4])
 
 
-def test_3_6_hooks_do_not_change_that_in_place_writes_are_found(torch):
+def test_hooks_do_not_change_that_in_place_writes_are_found(torch):
     """What was packed was copied: a write to the original does no harm, as the packed value is what is used."""
     x = leaf(torch)
     h = x * 1
@@ -171,7 +171,7 @@ def test_3_6_hooks_do_not_change_that_in_place_writes_are_found(torch):
     assert_equal(gradient, [2, 4])
 
 
-def test_3_6_save_on_cpu(torch):
+def test_save_on_cpu(torch):
     x = leaf(torch)
     with torch.autograd.graph.save_on_cpu():
         y = (x.exp() * x).sum()
@@ -180,7 +180,7 @@ def test_3_6_save_on_cpu(torch):
     assert_close(x.grad, (value * x.detach() + value).tolist())
 
 
-def test_3_6_hooks_can_be_disabled(torch):
+def test_hooks_can_be_disabled(torch):
     x, seen = leaf(torch), []
     with (
         torch.autograd.graph.disable_saved_tensors_hooks("not here"),
@@ -193,7 +193,7 @@ def test_3_6_hooks_can_be_disabled(torch):
     assert seen == ["pack", "pack"]
 
 
-def test_3_6_allow_mutation_on_saved_tensors(torch):
+def test_allow_mutation_on_saved_tensors(torch):
     x = leaf(torch)
     with torch.autograd.graph.allow_mutation_on_saved_tensors():
         h = x.clone()
@@ -204,7 +204,7 @@ def test_3_6_allow_mutation_on_saved_tensors(torch):
     assert_equal(h, [10, 20])
 
 
-def test_3_6_mutation_is_refused_outside(torch):
+def test_mutation_is_refused_outside(torch):
     x = leaf(torch)
     h = x.clone()
     y = (h**2).sum()
@@ -213,7 +213,7 @@ def test_3_6_mutation_is_refused_outside(torch):
         y.backward()
 
 
-def test_3_6_hooks_see_what_a_function_saves(torch):
+def test_hooks_see_what_a_function_saves(torch):
     class Square(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):

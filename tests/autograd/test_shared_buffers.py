@@ -11,7 +11,7 @@ def refuses(result):
         result.sum().backward()
 
 
-def test_4_5_only_the_bytes_that_were_saved_count(torch):
+def test_only_the_bytes_that_were_saved_count(torch):
     x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     y = x[:2] ** 2
     x.data[2] = 100.0
@@ -22,7 +22,7 @@ def test_4_5_only_the_bytes_that_were_saved_count(torch):
     refuses(y)
 
 
-def test_4_5_a_buffer_filled_step_by_step(torch):
+def test_a_buffer_filled_step_by_step(torch):
     w = torch.tensor([2.0, 3.0], requires_grad=True)
     buffer = torch.zeros(5, 2)
     total = 0
@@ -33,7 +33,7 @@ def test_4_5_a_buffer_filled_step_by_step(torch):
     assert_equal(w.grad, [15, 15])
 
 
-def test_4_5_a_buffer_that_is_filled_again(torch):
+def test_a_buffer_that_is_filled_again(torch):
     w = torch.tensor([2.0, 3.0], requires_grad=True)
     buffer = torch.zeros(3, 2)
     total = 0
@@ -43,7 +43,7 @@ def test_4_5_a_buffer_that_is_filled_again(torch):
     refuses(total)
 
 
-def test_4_5_a_buffer_filled_column_by_column(torch):
+def test_a_buffer_filled_column_by_column(torch):
     w = torch.tensor([2.0, 3.0], requires_grad=True)
     buffer = torch.zeros(2, 5)
     total = 0
@@ -60,7 +60,7 @@ def two_parameters(torch):
 
 
 @pytest.mark.parametrize("how", ["data", "no_grad", "optimizer"])
-def test_4_5_two_parameters_cut_from_one_buffer(torch, how):
+def test_two_parameters_cut_from_one_buffer(torch, how):
     flat, a, b = two_parameters(torch)
     assert a.data_ptr() == flat.data_ptr()
     y = (a**2).sum()
@@ -77,7 +77,7 @@ def test_4_5_two_parameters_cut_from_one_buffer(torch, how):
     assert_equal(flat, [1, 2, 4, 5])
 
 
-def test_4_5_the_whole_buffer_written_under_a_parameter(torch):
+def test_the_whole_buffer_written_under_a_parameter(torch):
     flat, a, b = two_parameters(torch)
     y = (a**2).sum() + (b**2).sum()
     flat.mul_(2)
@@ -85,7 +85,7 @@ def test_4_5_the_whole_buffer_written_under_a_parameter(torch):
     refuses(y)
 
 
-def test_4_5_the_part_of_the_buffer_that_is_not_saved(torch):
+def test_the_part_of_the_buffer_that_is_not_saved(torch):
     flat, a, _ = two_parameters(torch)
     y = (a**2).sum()
     flat[2:].mul_(2)
@@ -93,7 +93,7 @@ def test_4_5_the_part_of_the_buffer_that_is_not_saved(torch):
     assert_equal(a.grad, [2, 4])
 
 
-def test_4_5_many_writes_beside_what_is_saved(torch):
+def test_many_writes_beside_what_is_saved(torch):
     flat, a, b = two_parameters(torch)
     y = (a**2).sum()
     for _ in range(2000):

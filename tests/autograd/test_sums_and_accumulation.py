@@ -6,20 +6,20 @@ import pytest
 from graph_support import assert_close, assert_equal
 
 
-def test_3_2_two_powers(torch):
+def test_two_powers(torch):
     x = torch.tensor([3.0], requires_grad=True)
     (x**2 + x**3).backward()
     assert_equal(x.grad, [33])
 
 
-def test_3_2_two_branches(torch):
+def test_two_branches(torch):
     x = torch.tensor([2.0], requires_grad=True)
     left, right = 2 * x, 3 * x
     (left + right).backward()
     assert_equal(x.grad, [5])
 
 
-def test_3_2_the_same_tensor_as_both_operands(torch):
+def test_the_same_tensor_as_both_operands(torch):
     x = torch.tensor([2.0, 3.0], requires_grad=True)
     (x * x).sum().backward()
     assert_equal(x.grad, [4, 6])
@@ -30,7 +30,7 @@ def test_3_2_the_same_tensor_as_both_operands(torch):
     assert_close(m.grad, expected.tolist())
 
 
-def test_3_2_a_diamond_runs_each_node_once(torch):
+def test_a_diamond_runs_each_node_once(torch):
     x = torch.tensor([1.0], requires_grad=True)
     h = x * 2
     total = h
@@ -43,7 +43,7 @@ def test_3_2_a_diamond_runs_each_node_once(torch):
     assert_equal(x.grad, [2 * 2**10])
 
 
-def test_3_2_paths_of_different_length(torch):
+def test_paths_of_different_length(torch):
     x = torch.tensor([0.5], requires_grad=True)
     long = x
     for _ in range(5):
@@ -56,7 +56,7 @@ def test_3_2_paths_of_different_length(torch):
     assert_close(x.grad, [slope * 0.5 + value + 1])
 
 
-def test_3_2_broadcast_gradients_are_summed(torch):
+def test_broadcast_gradients_are_summed(torch):
     x = torch.ones(1, 3, requires_grad=True)
     y = torch.ones(4, 1, requires_grad=True)
     s = torch.tensor(2.0, requires_grad=True)
@@ -66,13 +66,13 @@ def test_3_2_broadcast_gradients_are_summed(torch):
     assert_equal(s.grad, 12)
 
 
-def test_3_2_an_index_taken_twice(torch):
+def test_an_index_taken_twice(torch):
     x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     x[[0, 0, 2]].sum().backward()
     assert_equal(x.grad, [2, 0, 1])
 
 
-def test_3_3_the_gradient_is_added_in_place_and_stays_the_same_object(torch):
+def test_the_gradient_is_added_in_place_and_stays_the_same_object(torch):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     (x * x).sum().backward()
     gradient = x.grad
@@ -84,7 +84,7 @@ def test_3_3_the_gradient_is_added_in_place_and_stays_the_same_object(torch):
     assert_equal(gradient, [4, 8])
 
 
-def test_3_3_a_gradient_that_is_a_view_of_a_flat_buffer_fills_it(torch):
+def test_a_gradient_that_is_a_view_of_a_flat_buffer_fills_it(torch):
     flat = torch.zeros(5)
     x, w = torch.ones(3, requires_grad=True), torch.ones(2, requires_grad=True)
     x.grad, w.grad = flat[:3], flat[3:]
@@ -94,7 +94,7 @@ def test_3_3_a_gradient_that_is_a_view_of_a_flat_buffer_fills_it(torch):
     assert x.grad.data_ptr() == flat.data_ptr()
 
 
-def test_3_3_the_version_of_a_gradient_counts_additions(torch):
+def test_the_version_of_a_gradient_counts_additions(torch):
     x = torch.ones(3, requires_grad=True)
     (x * 2).sum().backward()
     version = x.grad._version
@@ -102,7 +102,7 @@ def test_3_3_the_version_of_a_gradient_counts_additions(torch):
     assert x.grad._version == version + 1
 
 
-def test_3_3_a_first_gradient_is_taken_over_if_nothing_else_holds_it(torch):
+def test_a_first_gradient_is_taken_over_if_nothing_else_holds_it(torch):
     x = torch.ones(1000, requires_grad=True)
     seen = []
     x.register_hook(lambda grad: seen.append(grad.data_ptr()))
@@ -110,7 +110,7 @@ def test_3_3_a_first_gradient_is_taken_over_if_nothing_else_holds_it(torch):
     assert x.grad.data_ptr() == seen[0]
 
 
-def test_3_3_a_first_gradient_that_someone_holds_is_cloned(torch):
+def test_a_first_gradient_that_someone_holds_is_cloned(torch):
     x = torch.ones(3, requires_grad=True)
     given = torch.tensor([1.0, 2.0, 3.0])
     x.backward(given)
@@ -120,7 +120,7 @@ def test_3_3_a_first_gradient_that_someone_holds_is_cloned(torch):
     assert_equal(x.grad, [2, 4, 6])
 
 
-def test_3_3_one_gradient_for_two_leaves_is_not_shared(torch):
+def test_one_gradient_for_two_leaves_is_not_shared(torch):
     x, w = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
     (x + w).backward(torch.ones(3))
     assert x.grad.data_ptr() != w.grad.data_ptr()
@@ -128,14 +128,14 @@ def test_3_3_one_gradient_for_two_leaves_is_not_shared(torch):
     assert_equal(w.grad, [1, 1, 1])
 
 
-def test_3_3_an_expanded_gradient_becomes_real_memory(torch):
+def test_an_expanded_gradient_becomes_real_memory(torch):
     x = torch.ones(2, 3, requires_grad=True)
     x.sum().backward()
     x.grad[0, 0] = 7
     assert_equal(x.grad, [[7, 1, 1], [1, 1, 1]])
 
 
-def test_3_3_retain_grad(torch):
+def test_retain_grad(torch):
     x = torch.ones(2, requires_grad=True)
     h = x * 3
     assert not h.retains_grad
@@ -152,19 +152,19 @@ def test_3_3_retain_grad(torch):
     assert not x.retains_grad
 
 
-def test_3_3_retain_grad_needs_a_gradient(torch):
+def test_retain_grad_needs_a_gradient(torch):
     with pytest.raises(RuntimeError, match="can't retain_grad on Tensor that has requires_grad=False"):
         torch.ones(2).retain_grad()
 
 
-def test_3_3_results_keep_no_gradient_and_reading_it_warns(torch):
+def test_results_keep_no_gradient_and_reading_it_warns(torch):
     h = torch.ones(2, requires_grad=True) * 3
     h.sum().backward()
     with pytest.warns(UserWarning, match="not a leaf Tensor is being accessed"):
         assert h.grad is None
 
 
-def test_3_3_under_create_graph_gradients_are_added_out_of_place(torch):
+def test_under_create_graph_gradients_are_added_out_of_place(torch):
     x = torch.tensor([2.0], requires_grad=True)
     (x**3).backward(create_graph=True)
     first = x.grad
@@ -178,7 +178,7 @@ def test_3_3_under_create_graph_gradients_are_added_out_of_place(torch):
     x.grad = None
 
 
-def test_3_3_assigning_a_gradient(torch):
+def test_assigning_a_gradient(torch):
     x = torch.ones(2, requires_grad=True)
     given = torch.tensor([1.0, 2.0])
     x.grad = given
@@ -198,19 +198,19 @@ def test_3_3_assigning_a_gradient(torch):
     assert x.grad is None
 
 
-def test_3_3_a_leaf_of_which_only_a_part_was_used(torch):
+def test_a_leaf_of_which_only_a_part_was_used(torch):
     x = torch.arange(6.0).reshape(2, 3).requires_grad_()
     (x[0] * 2).sum().backward()
     assert_equal(x.grad, [[2, 2, 2], [0, 0, 0]])
 
 
-def test_3_3_a_leaf_that_was_not_used_has_none(torch):
+def test_a_leaf_that_was_not_used_has_none(torch):
     x, w = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
     (x * 2).backward()
     assert w.grad is None
 
 
-def test_3_3_a_leaf_frozen_after_the_forward(torch):
+def test_a_leaf_frozen_after_the_forward(torch):
     x, w = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
     y = x * 2 + w * 3
     x.requires_grad_(False)

@@ -36,7 +36,7 @@ def in_threads(work, number=4):
         raise failures[0]
 
 
-def test_3_9_graphs_of_their_own(torch):
+def test_graphs_of_their_own(torch):
     results = {}
 
     def work(index):
@@ -56,7 +56,7 @@ def test_3_9_graphs_of_their_own(torch):
 
 
 @pytest.mark.parametrize("size", [3, 300_000])
-def test_3_9_backward_from_several_threads_into_one_leaf_loses_nothing(torch, size):
+def test_backward_from_several_threads_into_one_leaf_loses_nothing(torch, size):
     x = torch.zeros(size, requires_grad=True)
     rounds = 200 if size == 3 else 10
 
@@ -69,7 +69,7 @@ def test_3_9_backward_from_several_threads_into_one_leaf_loses_nothing(torch, si
     assert x.grad.min().item() == x.grad.max().item()
 
 
-def test_3_9_one_retained_graph_run_by_several_threads(torch):
+def test_one_retained_graph_run_by_several_threads(torch):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     y = (x * x).sum()
 
@@ -81,7 +81,7 @@ def test_3_9_one_retained_graph_run_by_several_threads(torch):
     assert_equal(x.grad, [400, 800])
 
 
-def test_3_9_grad_in_several_threads(torch):
+def test_grad_in_several_threads(torch):
     x = torch.tensor([3.0], requires_grad=True)
 
     def work(index):
@@ -94,7 +94,7 @@ def test_3_9_grad_in_several_threads(torch):
     assert x.grad is None
 
 
-def test_3_9_hooks_run_in_the_thread_that_called(torch):
+def test_hooks_run_in_the_thread_that_called(torch):
     seen = []
 
     def work(index):
@@ -107,7 +107,7 @@ def test_3_9_hooks_run_in_the_thread_that_called(torch):
     assert len(seen) == 4
 
 
-def test_3_9_a_graph_built_in_one_thread_runs_in_another(torch):
+def test_a_graph_built_in_one_thread_runs_in_another(torch):
     made = {}
     x = torch.tensor([2.0], requires_grad=True)
     thread = threading.Thread(target=lambda: made.update(y=x * x))
@@ -117,7 +117,7 @@ def test_3_9_a_graph_built_in_one_thread_runs_in_another(torch):
     assert_equal(x.grad, [4])
 
 
-def test_3_9_graphs_die_in_other_threads(torch):
+def test_graphs_die_in_other_threads(torch):
     x = torch.ones(3, requires_grad=True)
 
     def work(index):
@@ -133,7 +133,7 @@ def test_3_9_graphs_die_in_other_threads(torch):
     made.clear()
 
 
-def test_3_9_modes_and_saved_tensor_hooks_belong_to_their_thread(torch):
+def test_modes_and_saved_tensor_hooks_belong_to_their_thread(torch):
     def work(index):
         x = torch.ones(2, requires_grad=True)
         seen = []
@@ -150,7 +150,7 @@ def test_3_9_modes_and_saved_tensor_hooks_belong_to_their_thread(torch):
 
 
 @pytest.mark.beyond
-def test_3_9_racing_to_free_one_graph_does_no_harm(run_script):
+def test_racing_to_free_one_graph_does_no_harm(run_script):
     source = """
 import sys, threading
 sys.setswitchinterval(1e-6)
@@ -217,19 +217,19 @@ print("trained")
 @pytest.mark.unsanitized("it starts one process after the other")
 @pytest.mark.beyond
 @pytest.mark.parametrize("before", ["train()", "pass", "parent = train()"])
-def test_3_9_after_fork_the_child_trains(run_script, before):
+def test_after_fork_the_child_trains(run_script, before):
     assert run_script(FORK.format(before=before)).stdout == "trained\n"
 
 
 @pytest.mark.unsanitized("it starts one process after the other")
 @pytest.mark.beyond
-def test_3_9_the_childs_numbers_are_the_parents(run_script):
+def test_the_childs_numbers_are_the_parents(run_script):
     source = FORK.format(before="parent = train()").replace("losses == train()", "losses == parent")
     assert run_script(source).stdout == "trained\n"
 
 
 @pytest.mark.beyond
-def test_3_9_a_pool_of_forked_workers(run_script):
+def test_a_pool_of_forked_workers(run_script):
     source = """
 import multiprocessing
 

@@ -27,7 +27,7 @@ WRITES = {
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_4_1_a_write_counts_once(torch, name):
+def test_a_write_counts_once(torch, name):
     x = torch.tensor([0.5, 1.5, 2.5])
     assert x._version == 0
     WRITES[name](torch, x)
@@ -36,13 +36,13 @@ def test_4_1_a_write_counts_once(torch, name):
     assert x._version == 2
 
 
-def test_4_1_reading_does_not_count(torch):
+def test_reading_does_not_count(torch):
     x = torch.ones(3)
     (x + 1, x[0], x.view(3, 1), x.clone(), x.tolist(), x.numpy(), repr(x), x.sum(), x.detach(), x.exp())
     assert x._version == 0
 
 
-def test_4_1_views_detach_and_base_share_one_counter(torch):
+def test_views_detach_and_base_share_one_counter(torch):
     base = torch.zeros(2, 3)
     relatives = [base[0], base.t(), base.view(6)[2:], base.detach(), base[:, 1].detach(), base.unsqueeze(0)]
     for number, relative in enumerate(relatives, start=1):
@@ -53,7 +53,7 @@ def test_4_1_views_detach_and_base_share_one_counter(torch):
     assert {other._version for other in relatives} == {len(relatives) + 1}
 
 
-def test_4_1_copies_and_data_have_their_own_counter(torch):
+def test_copies_and_data_have_their_own_counter(torch):
     base = torch.zeros(3)
     others = [base.clone(), base + 0, base.data]
     base.add_(1)
@@ -63,7 +63,7 @@ def test_4_1_copies_and_data_have_their_own_counter(torch):
     assert base.tolist() == [2, 2, 2]
 
 
-def test_4_1_base_and_is_view(torch):
+def test_base_and_is_view(torch):
     base = torch.zeros(4, requires_grad=True) * 1
     view = base[1:]
     assert view._base is base
@@ -71,7 +71,7 @@ def test_4_1_base_and_is_view(torch):
     assert base._base is None
 
 
-def test_4_2_writing_to_a_leaf_is_an_error(torch):
+def test_writing_to_a_leaf_is_an_error(torch):
     x = torch.tensor([0.5, 1.5, 2.5], requires_grad=True)
     for name in ("add_", "+=", "*=", "fill_", "zero_", "copy_", "clamp_", "exp_", "masked_fill_"):
         with pytest.raises(RuntimeError, match=LEAF):
@@ -81,7 +81,7 @@ def test_4_2_writing_to_a_leaf_is_an_error(torch):
     assert x.is_leaf
 
 
-def test_4_2_writing_to_a_view_of_a_leaf_is_an_error(torch):
+def test_writing_to_a_view_of_a_leaf_is_an_error(torch):
     x = torch.tensor([0.5, 1.5, 2.5], requires_grad=True)
     for view in (x[0], x[1:], x.view(3, 1), x.view(3, 1)[0]):
         with pytest.raises(RuntimeError, match=VIEW_OF_LEAF):
@@ -95,7 +95,7 @@ def test_4_2_writing_to_a_view_of_a_leaf_is_an_error(torch):
     assert x._version == 0
 
 
-def test_4_2_the_example_of_the_tutorial(torch):
+def test_the_example_of_the_tutorial(torch):
     x = torch.tensor([1.0], requires_grad=True)
     y = x * 2
     with pytest.raises(RuntimeError, match=LEAF):
@@ -111,7 +111,7 @@ def test_4_2_the_example_of_the_tutorial(torch):
     assert_equal(x.grad, [6])
 
 
-def test_4_2_a_leaf_without_gradient_may_be_written(torch):
+def test_a_leaf_without_gradient_may_be_written(torch):
     x = torch.ones(3)
     y = x * torch.ones(3, requires_grad=True) + x
     x[1:].add_(1)
@@ -119,7 +119,7 @@ def test_4_2_a_leaf_without_gradient_may_be_written(torch):
     assert_equal(x, [1, 2, 2])
 
 
-def test_4_2_out_and_gradients_do_not_go_together(torch):
+def test_out_and_gradients_do_not_go_together(torch):
     x = torch.ones(3, requires_grad=True)
     for arguments in ((x, 1, torch.zeros(3)), (torch.ones(3), 1, x)):
         with pytest.raises(RuntimeError, match=r"out=.*don't support automatic differentiation"):
@@ -130,7 +130,7 @@ def test_4_2_out_and_gradients_do_not_go_together(torch):
     assert_equal(x, [2, 2, 2])
 
 
-def test_4_3_writing_to_what_a_node_saved(torch):
+def test_writing_to_what_a_node_saved(torch):
     h = torch.tensor([1.0, 2.0], requires_grad=True) * 1
     y = (h**2).sum()
     h.add_(1)
@@ -139,7 +139,7 @@ def test_4_3_writing_to_what_a_node_saved(torch):
     assert "is at version 1; expected version 0 instead" in str(caught.value)
 
 
-def test_4_3_the_versions_are_told(torch):
+def test_the_versions_are_told(torch):
     h = torch.ones(2, requires_grad=True) * 1
     h.add_(1)
     h.add_(1)
@@ -161,7 +161,7 @@ def test_4_3_the_versions_are_told(torch):
         lambda torch, h: h.view(2, 1).t().add_(1),
     ],
 )
-def test_4_3_whoever_writes(torch, write):
+def test_whoever_writes(torch, write):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     h = x * 1
     y = (h**2).sum()
@@ -171,7 +171,7 @@ def test_4_3_whoever_writes(torch, write):
     assert x.grad is None
 
 
-def test_4_3_writing_to_a_saved_output(torch):
+def test_writing_to_a_saved_output(torch):
     x = torch.ones(2, requires_grad=True)
     y = x.exp()
     y += 1
@@ -182,7 +182,7 @@ def test_4_3_writing_to_a_saved_output(torch):
     y.sum().backward()
 
 
-def test_4_3_writing_to_an_operand_that_was_not_saved(torch):
+def test_writing_to_an_operand_that_was_not_saved(torch):
     itself = torch.ones(3, requires_grad=True) * 1
     other = torch.full((3,), 2.0)
     y = (itself * other).sum()
@@ -194,7 +194,7 @@ def test_4_3_writing_to_an_operand_that_was_not_saved(torch):
         y.backward()
 
 
-def test_4_3_writing_before_the_save_is_fine(torch):
+def test_writing_before_the_save_is_fine(torch):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     h = x * 1
     h.mul_(3)
@@ -202,7 +202,7 @@ def test_4_3_writing_before_the_save_is_fine(torch):
     assert_equal(x.grad, [18, 36])
 
 
-def test_4_3_an_optimizer_step_between_forward_and_backward(torch):
+def test_an_optimizer_step_between_forward_and_backward(torch):
     w = torch.tensor([2.0], requires_grad=True)
     optimizer = torch.optim.SGD([w], lr=0.5)
     loss = w * w
@@ -213,7 +213,7 @@ def test_4_3_an_optimizer_step_between_forward_and_backward(torch):
         loss.backward()
 
 
-def test_4_3_reading_a_saved_tensor_that_was_modified(torch):
+def test_reading_a_saved_tensor_that_was_modified(torch):
     h = torch.ones(2, requires_grad=True) * 1
     y = h**2
     h.add_(1)
@@ -221,7 +221,7 @@ def test_4_3_reading_a_saved_tensor_that_was_modified(torch):
         y.grad_fn._saved_self  # noqa: B018
 
 
-def test_4_3_nothing_ran_below_the_node_that_failed(torch):
+def test_nothing_ran_below_the_node_that_failed(torch):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     h = x * 1
     y = (h**2).sum()

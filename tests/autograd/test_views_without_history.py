@@ -109,7 +109,7 @@ def outcome(torch, program, *arguments):
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("with_grad", [False, True], ids=["no_grad", "grad"])
 @pytest.mark.parametrize("base", [*BASES, "asked later"])
-def test_4_4_uses_of_a_view(torch, oracle, base, with_grad, use):
+def test_uses_of_a_view(torch, oracle, base, with_grad, use):
     def run(library, view):
         later = base == "asked later"
         a, y = [library.arange(12.0).reshape(3, 4).clone()] * 2 if later else BASES[base](library)
@@ -123,7 +123,7 @@ def test_4_4_uses_of_a_view(torch, oracle, base, with_grad, use):
         assert run(torch, view) == run(oracle, view), name
 
 
-def test_4_4_the_view_that_leads_nowhere_says_why(torch):
+def test_the_view_that_leads_nowhere_says_why(torch):
     a = torch.arange(3.0, requires_grad=True)
     y = a * 2
     with torch.no_grad():
@@ -166,7 +166,7 @@ READS = {
 
 @pytest.mark.parametrize("writes_with_grad", [False, True], ids=["written under no_grad", "written"])
 @pytest.mark.parametrize("write", WRITES)
-def test_4_4_reading_views_whose_base_was_written(torch, oracle, write, writes_with_grad):
+def test_reading_views_whose_base_was_written(torch, oracle, write, writes_with_grad):
     def run(library, base, made_with_grad, view, read):
         a = library.arange(12.0).reshape(3, 4).clone().requires_grad_()
         b = a * 2 if base == "result" else library.arange(12.0).reshape(3, 4).clone()
@@ -184,7 +184,7 @@ def test_4_4_reading_views_whose_base_was_written(torch, oracle, write, writes_w
                     assert run(torch, *case) == run(oracle, *case), (base, made_with_grad, name, read)
 
 
-def test_4_4_looking_at_all_tensors_meets_views_that_may_not_be_read(torch):
+def test_looking_at_all_tensors_meets_views_that_may_not_be_read(torch):
     a = torch.arange(4.0, requires_grad=True)
     y = a * 1
     parts = y.split(2)
@@ -230,7 +230,7 @@ LEAF_WRITES = {
 
 @pytest.mark.parametrize("with_grad", [False, True], ids=["no_grad", "grad"])
 @pytest.mark.parametrize("leaf", LEAVES)
-def test_4_4_a_leaf_that_is_a_view_stays_a_leaf(torch, oracle, leaf, with_grad):
+def test_a_leaf_that_is_a_view_stays_a_leaf(torch, oracle, leaf, with_grad):
     def run(library, write):
         v = LEAVES[leaf](library).requires_grad_()
         with library.set_grad_enabled(with_grad):
@@ -244,7 +244,7 @@ def test_4_4_a_leaf_that_is_a_view_stays_a_leaf(torch, oracle, leaf, with_grad):
         assert ours[1], name
 
 
-def test_4_4_a_leaf_that_asks_no_more_gets_no_gradient(torch, oracle):
+def test_a_leaf_that_asks_no_more_gets_no_gradient(torch, oracle):
     def run(library):
         a = library.ones(2, requires_grad=True)
         y = (a * 3).sum()
@@ -258,7 +258,7 @@ def test_4_4_a_leaf_that_asks_no_more_gets_no_gradient(torch, oracle):
     assert run(torch) == run(oracle) == (None, [3.0, 3.0])
 
 
-def test_4_4_a_leaf_as_an_object_of_a_subclass_under_no_grad(torch):
+def test_a_leaf_as_an_object_of_a_subclass_under_no_grad(torch):
     class Special(torch.Tensor):
         pass
 

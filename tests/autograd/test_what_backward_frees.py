@@ -31,7 +31,7 @@ def how_many_live(watched):
     return [reference() is not None for reference in watched].count(True)
 
 
-def test_2_2_backward_drops_what_was_saved(torch):
+def test_backward_drops_what_was_saved(torch):
     x = torch.ones(3, requires_grad=True)
     with collector_off():
         y, watched = graph_with_watched_saves(torch, lambda: (x**2).exp().sum())
@@ -41,7 +41,7 @@ def test_2_2_backward_drops_what_was_saved(torch):
     assert y.grad_fn is not None
 
 
-def test_2_2_grad_drops_what_was_saved_too(torch):
+def test_grad_drops_what_was_saved_too(torch):
     x = torch.ones(3, requires_grad=True)
     with collector_off():
         y, watched = graph_with_watched_saves(torch, lambda: (x**2).exp().sum())
@@ -49,7 +49,7 @@ def test_2_2_grad_drops_what_was_saved_too(torch):
         assert how_many_live(watched) == 0
 
 
-def test_2_2_retain_graph_drops_nothing(torch):
+def test_retain_graph_drops_nothing(torch):
     x = torch.ones(3, requires_grad=True)
     with collector_off():
         y, watched = graph_with_watched_saves(torch, lambda: (x**2).exp().sum())
@@ -59,7 +59,7 @@ def test_2_2_retain_graph_drops_nothing(torch):
         assert how_many_live(watched) == 0
 
 
-def test_2_2_grad_for_some_inputs_frees_only_the_nodes_that_ran(torch):
+def test_grad_for_some_inputs_frees_only_the_nodes_that_ran(torch):
     x, w = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
     of_x, of_w = x * x, w * w
     y = (of_x * of_w).sum()
@@ -72,7 +72,7 @@ def test_2_2_grad_for_some_inputs_frees_only_the_nodes_that_ran(torch):
 
 
 @pytest.mark.beyond
-def test_2_2_the_bytes_come_back_at_once(torch):
+def test_the_bytes_come_back_at_once(torch):
     x = torch.ones(1000, requires_grad=True)
     with collector_off():
         y = (x.exp() * 2).tanh().sin().sum()
@@ -85,7 +85,7 @@ def test_2_2_the_bytes_come_back_at_once(torch):
 
 
 @pytest.mark.beyond
-def test_2_2_bytes_come_back_during_the_backward(torch):
+def test_bytes_come_back_during_the_backward(torch):
     """Each node frees as soon as it has run: the peak of a backward does not grow with the graph's length."""
     x = torch.ones(100_000, requires_grad=True)
     y = x
@@ -99,7 +99,7 @@ def test_2_2_bytes_come_back_during_the_backward(torch):
     assert torch.memory.stats().peak <= before + 4 * 400_000
 
 
-def test_2_2_the_example_of_the_thread(torch):
+def test_the_example_of_the_thread(torch):
     m = torch.tensor([0.0], requires_grad=True)
     x = torch.tensor([3.0], requires_grad=True)
     k = x * 2
@@ -114,7 +114,7 @@ def test_2_2_the_example_of_the_thread(torch):
 
 
 @pytest.mark.beyond
-def test_2_2_nodes_stay_while_a_result_is_held_and_go_with_it(torch):
+def test_nodes_stay_while_a_result_is_held_and_go_with_it(torch):
     x = torch.ones(3, requires_grad=True)
     x * 1
     with collector_off():
@@ -129,7 +129,7 @@ def test_2_2_nodes_stay_while_a_result_is_held_and_go_with_it(torch):
         assert nodes_alive(torch) == before
 
 
-def test_2_2_a_freed_result_can_be_built_upon(torch):
+def test_a_freed_result_can_be_built_upon(torch):
     x = torch.tensor([3.0], requires_grad=True)
     k = x * x
     k.backward()
@@ -138,7 +138,7 @@ def test_2_2_a_freed_result_can_be_built_upon(torch):
     assert (k.detach() + 1).tolist() == [10.0]
 
 
-def test_2_3_what_the_user_holds_lives_on(torch):
+def test_what_the_user_holds_lives_on(torch):
     model = torch.nn.Linear(3, 3)
     a = torch.randn(2, 3)
     before = a.tolist(), model.weight.tolist()
@@ -154,7 +154,7 @@ def test_2_3_what_the_user_holds_lives_on(torch):
     assert model(a).tanh().tolist() == hidden_before
 
 
-def test_2_3_a_saved_tensor_that_the_user_took_out_lives_on(torch):
+def test_a_saved_tensor_that_the_user_took_out_lives_on(torch):
     y = (torch.tensor([2.0], requires_grad=True) * 3).exp()
     saved = y.grad_fn._saved_result
     value = saved.tolist()
@@ -163,7 +163,7 @@ def test_2_3_a_saved_tensor_that_the_user_took_out_lives_on(torch):
 
 
 @pytest.mark.beyond
-def test_2_3_memory_goes_only_with_its_last_holder(torch):
+def test_memory_goes_only_with_its_last_holder(torch):
     x = torch.ones(1000, requires_grad=True)
     with collector_off():
         start = live_bytes(torch)

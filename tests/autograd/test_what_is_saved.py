@@ -61,7 +61,7 @@ def fails_after_writing_to(target, result, torch):
 
 
 @pytest.mark.parametrize(("name", "mask", "saved"), CASES)
-def test_2_1_writing_to_an_operand_fails_only_if_it_was_saved(torch, name, mask, saved):
+def test_writing_to_an_operand_fails_only_if_it_was_saved(torch, name, mask, saved):
     for position in (0, 1):
         pair = operands(torch, mask)
         result = BINARY[name][0](torch, *pair)
@@ -71,7 +71,7 @@ def test_2_1_writing_to_an_operand_fails_only_if_it_was_saved(torch, name, mask,
 
 
 @pytest.mark.parametrize("name", UNARY)
-def test_2_1_writing_to_the_input_or_output_fails_only_if_it_was_saved(torch, name):
+def test_writing_to_the_input_or_output_fails_only_if_it_was_saved(torch, name):
     operation, saved = UNARY[name]
     a = operands(torch, "a")[0]
     result = operation(torch, a)
@@ -86,7 +86,7 @@ def test_2_1_writing_to_the_input_or_output_fails_only_if_it_was_saved(torch, na
 
 @pytest.mark.beyond
 @pytest.mark.parametrize(("name", "mask", "saved"), CASES)
-def test_2_1_names_of_what_a_binary_operation_saved(torch, name, mask, saved):
+def test_names_of_what_a_binary_operation_saved(torch, name, mask, saved):
     pair = operands(torch, mask)
     node = BINARY[name][0](torch, *pair).grad_fn
     assert {slot.name for slot in node.saved} == saved
@@ -98,13 +98,13 @@ def test_2_1_names_of_what_a_binary_operation_saved(torch, name, mask, saved):
 
 @pytest.mark.beyond
 @pytest.mark.parametrize("name", UNARY)
-def test_2_1_names_of_what_a_unary_operation_saved(torch, name):
+def test_names_of_what_a_unary_operation_saved(torch, name):
     operation, saved = UNARY[name]
     node = operation(torch, operands(torch, "a")[0]).grad_fn
     assert {slot.name for slot in node.saved} == saved
 
 
-def test_2_1_the_example_of_the_thread(torch):
+def test_the_example_of_the_thread(torch):
     itself = torch.rand(10, requires_grad=True).clone()
     other = torch.rand(10)
     output = itself * other
@@ -120,7 +120,7 @@ def test_2_1_the_example_of_the_thread(torch):
 
 
 @pytest.mark.beyond
-def test_2_1_an_intermediate_that_nobody_saved_is_freed_with_its_name(torch):
+def test_an_intermediate_that_nobody_saved_is_freed_with_its_name(torch):
     x = torch.ones(1000, requires_grad=True)
     with collector_off():
         h = x + 1
@@ -139,7 +139,7 @@ def test_2_1_an_intermediate_that_nobody_saved_is_freed_with_its_name(torch):
 
 
 @pytest.mark.beyond
-def test_2_1_nothing_is_saved_under_no_grad_or_without_gradient(torch):
+def test_nothing_is_saved_under_no_grad_or_without_gradient(torch):
     x, w = torch.ones(1000), torch.ones(1000, requires_grad=True)
     before = torch._core.graph_counters()["bytes_saved"]
     x * x
@@ -151,7 +151,7 @@ def test_2_1_nothing_is_saved_under_no_grad_or_without_gradient(torch):
 
 
 @pytest.mark.beyond
-def test_2_1_saving_copies_nothing(torch):
+def test_saving_copies_nothing(torch):
     x = torch.ones(1000, requires_grad=True)
     with collector_off():
         before = live_bytes(torch)
@@ -163,7 +163,7 @@ def test_2_1_saving_copies_nothing(torch):
         assert {held.storage for held in z.grad_fn.saved} == {slot.storage}
 
 
-def test_2_1_what_an_input_needs_decides_through_a_whole_layer(torch):
+def test_what_an_input_needs_decides_through_a_whole_layer(torch):
     for needs in itertools.product([False, True], repeat=2):
         x = torch.ones(2, 3, requires_grad=needs[0]).clone()
         w = torch.ones(4, 3, requires_grad=needs[1]).clone()

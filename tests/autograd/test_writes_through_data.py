@@ -17,7 +17,7 @@ def refuses(result):
         result.sum().backward()
 
 
-def test_4_5_the_example_of_the_tutorial(torch):
+def test_the_example_of_the_tutorial(torch):
     x = leaf(torch)
     y = x**2
     x.data += 1
@@ -52,7 +52,7 @@ def fused_step(torch, data):
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_4_5_every_kind_of_write_is_seen(torch, name):
+def test_every_kind_of_write_is_seen(torch, name):
     x = leaf(torch)
     y = x**2
     WRITES[name](torch, x.data)
@@ -69,14 +69,14 @@ def test_4_5_every_kind_of_write_is_seen(torch, name):
         lambda torch, x: x[1:] * torch.ones(2, requires_grad=True),
     ],
 )
-def test_4_5_saved_inputs_outputs_and_views(torch, make):
+def test_saved_inputs_outputs_and_views(torch, make):
     x = leaf(torch)
     y = make(torch, x)
     (y.data if y.grad_fn.name() in ("ExpBackward0", "SoftmaxBackward0") else x.data).mul_(2)
     refuses(y)
 
 
-def test_4_5_what_a_python_function_saved(torch):
+def test_what_a_python_function_saved(torch):
     class Square(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -93,7 +93,7 @@ def test_4_5_what_a_python_function_saved(torch):
     refuses(y)
 
 
-def test_4_5_a_write_before_the_save_is_fine(torch):
+def test_a_write_before_the_save_is_fine(torch):
     x = leaf(torch)
     x.data += 1
     y = x**2
@@ -101,7 +101,7 @@ def test_4_5_a_write_before_the_save_is_fine(torch):
     assert_equal(x.grad, [4, 6, 8])
 
 
-def test_4_5_one_graph_before_and_one_after_the_write(torch):
+def test_one_graph_before_and_one_after_the_write(torch):
     x = leaf(torch)
     before = x**2
     x.data += 1
@@ -111,7 +111,7 @@ def test_4_5_one_graph_before_and_one_after_the_write(torch):
     refuses(before)
 
 
-def test_4_5_what_was_not_saved_may_be_written(torch):
+def test_what_was_not_saved_may_be_written(torch):
     x, w = leaf(torch), torch.ones(3)
     y = (x * w).sum() + (x + 1).sum() + x.sum()
     x.data.fill_(100)
@@ -119,7 +119,7 @@ def test_4_5_what_was_not_saved_may_be_written(torch):
     assert_equal(x.grad, [3, 3, 3])
 
 
-def test_4_5_after_the_backward_it_is_fine(torch):
+def test_after_the_backward_it_is_fine(torch):
     x = leaf(torch)
     y = (x**2).sum()
     y.backward()
@@ -128,7 +128,7 @@ def test_4_5_after_the_backward_it_is_fine(torch):
     (x**2).sum().backward()
 
 
-def test_4_5_a_retained_graph_is_refused_from_the_write_on(torch):
+def test_a_retained_graph_is_refused_from_the_write_on(torch):
     x = leaf(torch)
     y = (x**2).sum()
     y.backward(retain_graph=True)
@@ -137,14 +137,14 @@ def test_4_5_a_retained_graph_is_refused_from_the_write_on(torch):
     assert_equal(x.grad, [2, 4, 6])
 
 
-def test_4_5_a_recorded_backward_saves_too(torch):
+def test_a_recorded_backward_saves_too(torch):
     x = leaf(torch)
     (first,) = torch.autograd.grad((x**3).sum(), x, create_graph=True)
     x.data += 1
     refuses(first)
 
 
-def test_4_5_two_tensors_from_one_numpy_array(torch):
+def test_two_tensors_from_one_numpy_array(torch):
     array = numpy.array([1.0, 2.0, 3.0], dtype=numpy.float32)
     first, second = torch.from_numpy(array), torch.from_numpy(array)
     w = torch.ones(3, requires_grad=True)
@@ -153,7 +153,7 @@ def test_4_5_two_tensors_from_one_numpy_array(torch):
     refuses(y)
 
 
-def test_4_5_apart_within_one_numpy_array(torch):
+def test_apart_within_one_numpy_array(torch):
     array = numpy.array([1.0, 2.0, 3.0, 4.0], dtype=numpy.float32)
     first, second = torch.from_numpy(array[:2]), torch.from_numpy(array[2:])
     w = torch.ones(2, requires_grad=True)
@@ -163,14 +163,14 @@ def test_4_5_apart_within_one_numpy_array(torch):
     assert_equal(w.grad, [1, 2])
 
 
-def test_4_5_our_memory_that_came_back_from_numpy(torch):
+def test_our_memory_that_came_back_from_numpy(torch):
     x = leaf(torch)
     y = x**2
     torch.from_numpy(x.detach().numpy()).add_(1)
     refuses(y)
 
 
-def test_4_5_assigning_data_is_no_write(torch):
+def test_assigning_data_is_no_write(torch):
     x = leaf(torch)
     y = x**2
     x.data = torch.full((3,), 100.0)
@@ -178,7 +178,7 @@ def test_4_5_assigning_data_is_no_write(torch):
     assert_equal(x.grad, [2, 4, 6])
 
 
-def test_4_5_after_assigning_data_the_new_memory_may_be_written(torch):
+def test_after_assigning_data_the_new_memory_may_be_written(torch):
     x = leaf(torch)
     y = x**2
     x.data = x.data + 1
@@ -188,7 +188,7 @@ def test_4_5_after_assigning_data_the_new_memory_may_be_written(torch):
     assert_equal(x, [3, 4, 5])
 
 
-def test_4_5_the_old_memory_may_not_be_written_after_assigning_data(torch):
+def test_the_old_memory_may_not_be_written_after_assigning_data(torch):
     x = leaf(torch)
     y = x**2
     old = x.data
@@ -198,7 +198,7 @@ def test_4_5_the_old_memory_may_not_be_written_after_assigning_data(torch):
 
 
 @pytest.mark.parametrize("swapped_by", ["copy_", "mul_"])
-def test_4_5_swapping_weights_and_back_is_allowed_only_when_told(torch, swapped_by):
+def test_swapping_weights_and_back_is_allowed_only_when_told(torch, swapped_by):
     def swap_and_back(w):
         kept = w.data.clone()
         if swapped_by == "copy_":
@@ -219,7 +219,7 @@ def test_4_5_swapping_weights_and_back_is_allowed_only_when_told(torch, swapped_
     assert_equal(w.grad, [2, 4, 6])
 
 
-def test_4_5_allowing_ends_with_its_block(torch):
+def test_allowing_ends_with_its_block(torch):
     w = leaf(torch)
     with torch.autograd.graph.allow_data_writes():
         w.data.mul_(1)
@@ -228,7 +228,7 @@ def test_4_5_allowing_ends_with_its_block(torch):
     refuses(y)
 
 
-def test_4_5_allowing_data_writes_does_not_allow_in_place_operations(torch):
+def test_allowing_data_writes_does_not_allow_in_place_operations(torch):
     h = leaf(torch) * 1
     with torch.autograd.graph.allow_data_writes():
         y = h**2
@@ -236,7 +236,7 @@ def test_4_5_allowing_data_writes_does_not_allow_in_place_operations(torch):
         refuses(y)
 
 
-def test_4_5_a_training_loop_of_the_old_kind(torch):
+def test_a_training_loop_of_the_old_kind(torch):
     """Initialisation, updates, gradients zeroed and a moving average, all through .data."""
     w = torch.zeros(2, requires_grad=True)
     w.data.uniform_(-0.1, 0.1)
@@ -253,7 +253,7 @@ def test_4_5_a_training_loop_of_the_old_kind(torch):
     assert_close(average, [1, 2], relative=1e-2)
 
 
-def test_4_5_many_writes_while_nothing_is_saved_cost_nothing(torch):
+def test_many_writes_while_nothing_is_saved_cost_nothing(torch):
     x = leaf(torch)
     for _ in range(1000):
         x.data.add_(1)
@@ -262,7 +262,7 @@ def test_4_5_many_writes_while_nothing_is_saved_cost_nothing(torch):
     assert_equal(x.grad, [2002, 2004, 2006])
 
 
-def test_4_5_data_of_another_shape(torch):
+def test_data_of_another_shape(torch):
     """While a graph is there that knows the old shape, the tensor can't be differentiated in the new one."""
     w = torch.ones(2, 4, requires_grad=True)
     loss = (w * 2).sum()

@@ -83,7 +83,7 @@ def test_a_kept_step_goes_on_as_eager_does(name, chosen):
 
 
 @pytest.mark.parametrize(("key", "value"), [("lr", 0.01), ("betas", (0.5, 0.9))])
-def test_6_1_an_option_is_as_it_was_recorded_and_a_change_of_it_is_told_once(key, value):
+def test_an_option_is_as_it_was_recorded_and_a_change_of_it_is_told_once(key, value):
     """What the block's Python read is constant; eager with the old option is what the program goes on with."""
     (step, state), (eager_step, eager_state) = trainer("Adam", {}), trainer("Adam", {})
     step(), eager_step()
@@ -101,7 +101,7 @@ def test_6_1_an_option_is_as_it_was_recorded_and_a_change_of_it_is_told_once(key
     assert state() == eager_state()
 
 
-def test_6_1_a_state_that_was_loaded_is_told_once():
+def test_a_state_that_was_loaded_is_told_once():
     """The program goes on with the tensors that it has recorded, which the optimizer has no longer."""
     step, _ = trainer("Adam", {})
     step()
@@ -115,7 +115,7 @@ def test_6_1_a_state_that_was_loaded_is_told_once():
     program.run()
 
 
-def test_6_1_each_option_of_each_group_is_told_once():
+def test_each_option_of_each_group_is_told_once():
     """What was told of one hides nothing of the others, nor of the state."""
     first, second = clew.ones(2).requires_grad_(), clew.ones(2).requires_grad_()
     optimizer = clew.optim.SGD([{"params": [first]}, {"params": [second], "lr": 0.5}], lr=0.25, momentum=0.5)
@@ -161,7 +161,7 @@ def test_6_1_each_option_of_each_group_is_told_once():
     assert told() == []
 
 
-def test_6_2_a_rate_that_is_a_tensor_is_a_witness():
+def test_a_rate_that_is_a_tensor_is_a_guard():
     weight = clew.ones(3).requires_grad_()
     optimizer = clew.optim.SGD([weight], lr=clew.tensor(0.5))
     schedule = clew.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)

@@ -1,4 +1,4 @@
-"""Row 6.6: a float that is only handed on is read anew by each replay; any other use makes its value a witness."""
+"""Row 6.6: a float that is only handed on is read anew by each replay; any other use makes its value a guard."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_graphs_of_earlier_calls_keep_their_number() -> None:
         assert bits(gradient) == bits(expected)
 
 
-def test_a_comparison_with_a_constant_is_the_witness() -> None:
+def test_a_comparison_with_a_constant_is_the_guard() -> None:
     def function(x: Any, t: float) -> Any:
         if t is None or 10 < t:  # noqa: SIM300 - either side
             return x
@@ -117,7 +117,7 @@ USED: dict[str, Callable[[Any, float], Any]] = {
 
 
 @pytest.mark.parametrize("name", USED)
-def test_any_other_use_makes_the_value_a_witness(name: str) -> None:
+def test_any_other_use_makes_the_value_a_guard(name: str) -> None:
     values = [0.5, 0.75, 0.5, 0.75, 1.5, 0.5]
     compiled = alike(USED[name], [(clew.tensor([2.0, 3.0]), value) for value in values])
     assert counts(compiled) == (3, 3), compiled.why()

@@ -160,7 +160,7 @@ def test_lines_of_the_source_travel_as_text(path):
     assert caught.value.site == program.steps[0].site
 
 
-def test_a_witness_travels(path):
+def test_a_guard_travels(path):
     x = clew.ones(2)
     with clew.keep_graph() as program:
         y = x * 2 if x.sum() > 0 else x * 3

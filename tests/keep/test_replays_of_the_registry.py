@@ -1,6 +1,6 @@
 """Row 6.2: each operation of the registry, forward and backward, run again with new data: eager's bits.
 
-From the second run on, a program runs its plan (core/program/plan.h): kernels that were captured in the first.
+From the second run on, a program runs its plan (core/program/passes/plan.h): kernels that were captured in the first.
 """
 
 import numpy as np

@@ -133,7 +133,7 @@ def test_grad_mode_and_default_dtype_are_told() -> None:
         clew.set_default_dtype(clew.float32)
 
 
-def test_a_path_whose_witness_fails_in_three_calls_stays_eager() -> None:
+def test_a_path_whose_guard_fails_in_three_calls_stays_eager() -> None:
     state = types.SimpleNamespace(factor=0)
     scaled = clew.compile(lambda x: x * state.factor)
     texts = []

@@ -40,14 +40,14 @@ def randint(module, low, high, size, dtype="int64"):
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_7_rand(torch, oracle, seed, size, dtype):
+def test_rand(torch, oracle, seed, size, dtype):
     same(drawn(torch, seed, rand, size, dtype), drawn(oracle, seed, rand, size, dtype))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_7_randn(torch, oracle, seed, size, dtype):
+def test_randn(torch, oracle, seed, size, dtype):
     same(drawn(torch, seed, randn, size, dtype), drawn(oracle, seed, randn, size, dtype))
 
 
@@ -63,7 +63,7 @@ def test_7_randn(torch, oracle, seed, size, dtype):
     ],
     ids=["moved", "without deviation", "transposed", "strided", "short and strided"],
 )
-def test_7_normal_numbers_of_a_mean_and_a_deviation(torch, oracle, fill, dtype):
+def test_normal_numbers_of_a_mean_and_a_deviation(torch, oracle, fill, dtype):
     def draw(module):
         return fill(lambda count: module.zeros(count, dtype=getattr(module, dtype)))
 
@@ -71,7 +71,7 @@ def test_7_normal_numbers_of_a_mean_and_a_deviation(torch, oracle, fill, dtype):
         same(drawn(torch, seed, draw), drawn(oracle, seed, draw))
 
 
-def test_7_normal_numbers_of_every_length(torch, oracle):
+def test_normal_numbers_of_every_length(torch, oracle):
     """Sixteen at a time, the last sixteen drawn again where the count is no multiple."""
     for count in [*range(1, 130), 500, 1001, 320_000]:
         same(drawn(torch, count, randn, (count,)), drawn(oracle, count, randn, (count,)))
@@ -79,25 +79,25 @@ def test_7_normal_numbers_of_every_length(torch, oracle):
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(("low", "high"), [(0, 2), (0, 10), (-5, 5), (0, 2**31), (0, 2**40), (-(2**62), 2**62), (7, 8)])
-def test_7_randint(torch, oracle, seed, low, high):
+def test_randint(torch, oracle, seed, low, high):
     for size in SIZES:
         same(drawn(torch, seed, randint, low, high, size), drawn(oracle, seed, randint, low, high, size))
 
 
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "float32", "float64", "int64"])
-def test_7_randint_of_other_types(torch, oracle, dtype):
+def test_randint_of_other_types(torch, oracle, dtype):
     same(drawn(torch, 6, randint, 0, 200, (50,), dtype), drawn(oracle, 6, randint, 0, 200, (50,), dtype))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("number", [0, 1, 2, 10, 101, 5000, 70_000])
-def test_7_randperm(torch, oracle, seed, number):
+def test_randperm(torch, oracle, seed, number):
     same(*(drawn(module, seed, lambda module: module.randperm(number)) for module in (torch, oracle)))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("chance", [0.0, 0.1, 0.5, 0.9, 1.0])
-def test_7_bernoulli_of_one_chance(torch, oracle, seed, chance):
+def test_bernoulli_of_one_chance(torch, oracle, seed, chance):
     def draw(module, size):
         return module.empty(size).bernoulli_(chance)
 
@@ -108,7 +108,7 @@ def test_7_bernoulli_of_one_chance(torch, oracle, seed, chance):
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_7_bernoulli_of_a_chance_for_each(torch, oracle, seed, dtype):
+def test_bernoulli_of_a_chance_for_each(torch, oracle, seed, dtype):
     chances = [step / 100 for step in range(101)]
 
     def draw(module):
@@ -121,7 +121,7 @@ def test_7_bernoulli_of_a_chance_for_each(torch, oracle, seed, dtype):
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("chance", [0.1, 0.5, 0.8])
 @pytest.mark.parametrize("size", SIZES[1:])
-def test_7_dropout(torch, oracle, seed, chance, size):
+def test_dropout(torch, oracle, seed, chance, size):
     kept = drawn(oracle, seed, rand, size, "float64") < 1 - chance
     expected = values(kept.float().div_(1 - chance))
     x = torch.ones(size, requires_grad=True)
@@ -131,7 +131,7 @@ def test_7_dropout(torch, oracle, seed, chance, size):
     assert_equal(x.grad, expected)
 
 
-def test_7_dropout_only_in_training(torch):
+def test_dropout_only_in_training(torch):
     layer = torch.nn.Dropout(0.5)
     x = torch.ones(100)
     torch.manual_seed(0)
@@ -163,7 +163,7 @@ DRAWS = {
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_7_draws_of_all_kinds_one_after_another(torch, oracle, seed):
+def test_draws_of_all_kinds_one_after_another(torch, oracle, seed):
     """Each kind leaves the stream where PyTorch leaves it, whatever came before."""
     order = numpy.random.default_rng(abs(seed)).choice(list(DRAWS), size=60)
 
@@ -174,7 +174,7 @@ def test_7_draws_of_all_kinds_one_after_another(torch, oracle, seed):
         same(ours, theirs)
 
 
-def test_7_generators_of_their_own(torch, oracle):
+def test_generators_of_their_own(torch, oracle):
     found = []
     for module in (torch, oracle):
         module.manual_seed(0)
@@ -186,7 +186,7 @@ def test_7_generators_of_their_own(torch, oracle):
         same(ours, theirs)
 
 
-def test_7_the_state_can_be_kept_and_restored(torch):
+def test_the_state_can_be_kept_and_restored(torch):
     torch.manual_seed(5)
     torch.randn(3)
     state = torch.get_rng_state()
@@ -196,12 +196,12 @@ def test_7_the_state_can_be_kept_and_restored(torch):
     assert torch.initial_seed() == 5
 
 
-def test_7_manual_seed_gives_the_generator(torch):
+def test_manual_seed_gives_the_generator(torch):
     assert isinstance(torch.manual_seed(9), torch.Generator)
     assert torch.initial_seed() == 9
 
 
-def test_7_other_seeds_give_other_numbers(torch):
+def test_other_seeds_give_other_numbers(torch):
     torch.manual_seed(0)
     first = torch.rand(5).tolist()
     assert torch.rand(5).tolist() != first

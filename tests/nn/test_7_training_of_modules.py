@@ -4,7 +4,7 @@ import importlib
 import itertools
 
 
-def test_7_a_training_script_gives_pytorchs_loss_curve(agree):
+def test_a_training_script_gives_pytorchs_loss_curve(agree):
     def program(m):
         data = importlib.import_module(f"{m.__name__}.utils.data")
         nn = m.nn
@@ -35,7 +35,7 @@ def test_7_a_training_script_gives_pytorchs_loss_curve(agree):
     agree(program, relative=5e-4, absolute=5e-4)
 
 
-def test_7_a_recurrent_script_gives_pytorchs_loss_curve(agree):
+def test_a_recurrent_script_gives_pytorchs_loss_curve(agree):
     def program(m):
         m.manual_seed(0)
         embed, cell, head = m.nn.Embedding(7, 5), m.nn.LSTMCell(5, 6), m.nn.Linear(6, 7)

@@ -21,7 +21,7 @@ LAYERS = {
 
 @pytest.mark.parametrize("seed", [0, 1, 42, 2**31 + 7])
 @pytest.mark.parametrize("name", LAYERS)
-def test_7_layers_start_from_the_same_weights(torch, oracle, seed, name):
+def test_layers_start_from_the_same_weights(torch, oracle, seed, name):
     found = []
     for module in (torch, oracle):
         module.manual_seed(seed)
@@ -48,7 +48,7 @@ INITIALISERS = {
 
 
 @pytest.mark.parametrize("name", INITIALISERS)
-def test_7_initialisers(torch, oracle, name):
+def test_initialisers(torch, oracle, name):
     found = []
     for module in (torch, oracle):
         module.manual_seed(3)

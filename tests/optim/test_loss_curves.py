@@ -43,7 +43,7 @@ def curve(module, name, steps=30):
 
 @pytest.mark.unsanitized("comparisons with PyTorch are made without sanitizers")
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_7_loss_curves_are_pytorchs(torch, oracle, name):
+def test_loss_curves_are_pytorchs(torch, oracle, name):
     (ours, our_weights), (theirs, their_weights) = curve(torch, name), curve(oracle, name)
     assert theirs[-1] < theirs[0]
     numpy.testing.assert_allclose(ours, theirs, rtol=1e-4)
@@ -51,7 +51,7 @@ def test_7_loss_curves_are_pytorchs(torch, oracle, name):
         numpy.testing.assert_allclose(mine, other, rtol=2e-3, atol=2e-4)
 
 
-def test_7_a_curve_with_dropout_embedding_norm_and_lstm(torch, oracle):
+def test_a_curve_with_dropout_embedding_norm_and_lstm(torch, oracle):
     def run(module):
         nn = module.nn
         module.manual_seed(1)
@@ -77,7 +77,7 @@ def test_7_a_curve_with_dropout_embedding_norm_and_lstm(torch, oracle):
     numpy.testing.assert_allclose(ours, theirs, rtol=1e-4)
 
 
-def test_7_a_curve_with_dropout(torch, oracle):
+def test_a_curve_with_dropout(torch, oracle):
     """Drawn as 0 and 1 from uniforms, on any processor (see the random numbers)."""
 
     def run(module, drop):
@@ -101,7 +101,7 @@ def test_7_a_curve_with_dropout(torch, oracle):
     numpy.testing.assert_allclose(ours, run(oracle, by_hand), rtol=1e-4)
 
 
-def test_7_zero_grad_forward_backward_step(torch):
+def test_zero_grad_forward_backward_step(torch):
     """One step by hand: w - lr * dloss/dw, for a line through known points."""
     model = torch.nn.Linear(1, 1)
     with torch.no_grad():
@@ -123,7 +123,7 @@ def test_7_zero_grad_forward_backward_step(torch):
     assert model.weight.grad is None
 
 
-def test_7_zero_grad_may_keep_the_gradients_memory(torch):
+def test_zero_grad_may_keep_the_gradients_memory(torch):
     w = torch.ones(2, requires_grad=True)
     optimizer = torch.optim.SGD([w], lr=0.1)
     (w * 3).sum().backward()
@@ -133,7 +133,7 @@ def test_7_zero_grad_may_keep_the_gradients_memory(torch):
     assert_equal(gradient, [0, 0])
 
 
-def test_7_a_step_keeps_leaves_leaves_and_counts_as_a_write(torch):
+def test_a_step_keeps_leaves_leaves_and_counts_as_a_write(torch):
     w = torch.ones(2, requires_grad=True)
     for make in (lambda: torch.optim.SGD([w], lr=0.1), lambda: torch.optim.Adam([w]), lambda: torch.optim.AdamW([w])):
         optimizer = make()
@@ -145,7 +145,7 @@ def test_7_a_step_keeps_leaves_leaves_and_counts_as_a_write(torch):
         assert w.data_ptr() == pointer
 
 
-def test_7_batches_are_shuffled_as_pytorch_shuffles(torch, oracle):
+def test_batches_are_shuffled_as_pytorch_shuffles(torch, oracle):
     found = []
     for module in (torch, oracle):
         data = import_module(module.__name__ + ".utils.data")
@@ -156,7 +156,7 @@ def test_7_batches_are_shuffled_as_pytorch_shuffles(torch, oracle):
     assert found[0] == found[1]
 
 
-def test_7_state_dicts_go_from_pytorch_to_clew_and_back(torch, oracle):
+def test_state_dicts_go_from_pytorch_to_clew_and_back(torch, oracle):
     theirs = mlp(oracle.nn)
     ours = mlp(torch.nn)
     ours.load_state_dict({key: torch.tensor(value.tolist()) for key, value in theirs.state_dict().items()})
@@ -164,7 +164,7 @@ def test_7_state_dicts_go_from_pytorch_to_clew_and_back(torch, oracle):
     numpy.testing.assert_allclose(values(ours(torch.tensor(x.tolist()))), values(theirs(x)), rtol=1e-5, atol=1e-6)
 
 
-def test_7_memory_of_a_training_loop_is_flat(torch, on_oracle):
+def test_memory_of_a_training_loop_is_flat(torch, on_oracle):
     if on_oracle:
         pytest.skip("asks the allocator")
     torch.manual_seed(0)

@@ -1,5 +1,5 @@
 // Functions with their derivatives, for who will need both: Note [Derivatives kept for the backward],
-// core/program/keeping_derivatives.cpp.
+// core/program/passes/keeping_derivatives.cpp.
 #pragma once
 #include <memory>
 

@@ -153,7 +153,7 @@ class Compiled(_core.CompiledFunction):
         return self._code()
 
     def why(self) -> str:
-        """Hits, misses, each variant with its steps, arguments, witnesses and times, and why calls stay eager.
+        """Hits, misses, each variant with its steps, arguments, guards and times, and why calls stay eager.
 
         What tells variants apart are the arguments ("any float" for one that is followed), or else what Python, or a
         tensor that it read, had for a value: "recorded as the call read another value ...".

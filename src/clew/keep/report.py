@@ -19,8 +19,8 @@ class _Variant:
     steps: int
     loops: int
     in_loops: int
-    """Of the steps, those of all turns."""
-    witnesses: int
+    """Of the steps, those of all iterations."""
+    guards: int
     hits: int
     misses: int
     last_miss: str
@@ -38,8 +38,8 @@ class _Variant:
     def lines(self) -> list[str]:
         steps = counted(self.steps, "step")
         if self.loops:
-            steps += f" ({self.in_loops:,} of them turns of {counted(self.loops, 'loop')})"
-        read = f"{steps}, {counted(self.witnesses, 'witness')} of Python"
+            steps += f" ({self.in_loops:,} of them iterations of {counted(self.loops, 'loop')})"
+        read = f"{steps}, {counted(self.guards, 'guard')} of Python"
         counts = _counts(self.hits, self.misses)
         planned = f"planned in {_time(self.planning)}" if self.planning else "not planned yet"
         took = f"recorded in {_time(self.recording)}, {planned}"
@@ -64,7 +64,7 @@ def report(function: Compiled, name: str) -> str:
     """Counts, variants, why calls ran as Python."""
     lines = [f"{name}: {_counts(function.hits, function.misses)}, {counted(function.variants, 'variant')}"]
     if function.variants:
-        lines.append(f"  {function.bytes} bytes are kept; a witness is what Python read, compared before each replay")
+        lines.append(f"  {function.bytes} bytes are kept; a guard is what Python read, compared before each replay")
     for one in function._describe():
         lines += _Variant(*one).lines()
     lines += [f"  {text}" for text in function.code]

@@ -1,6 +1,6 @@
 """Row 6.2: the backward of attention takes its scores from the forward of the same replay; the bits are eager's.
 
-See Note [Scores kept for the backward] in core/program/keeping_scores.cpp.
+See Note [Scores kept for the backward] in core/program/passes/keeping_scores.cpp.
 """
 
 import numpy as np

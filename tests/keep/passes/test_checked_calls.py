@@ -1,6 +1,6 @@
 """Row 6.2: lookups and losses of classes run as captured kernels, which look at their indices themselves.
 
-See Note [Captured kernels] in core/kernels/capture.h, and Note [Joined calls] in core/program/joining.cpp.
+See Note [Captured kernels] in core/kernels/capture.h, and Note [Joined calls] in core/program/passes/pair_fusion.cpp.
 """
 
 import numpy as np

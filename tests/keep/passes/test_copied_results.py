@@ -1,6 +1,6 @@
 """Row 6.2: a result that is only copied is written where the copy brings it; the bits are eager's.
 
-See Note [Results written where they are copied to] in core/program/copied_results.cpp.
+See Note [Results written where they are copied to] in core/program/passes/copy_elision.cpp.
 """
 
 import numpy as np

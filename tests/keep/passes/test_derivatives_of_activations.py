@@ -1,6 +1,6 @@
 """Row 6.2: activations leave their derivative for the backward of the same replay; the bits are eager's.
 
-See Note [Derivatives kept for the backward] in core/program/keeping_derivatives.cpp.
+See Note [Derivatives kept for the backward] in core/program/passes/keeping_derivatives.cpp.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Row 6.2: a product takes its bias from where it lies, and what follows is done block by block; the bits are eager's.
 
-See Note [Products with their surroundings] in core/program/fused_product.h.
+See Note [Products with their surroundings] in core/program/passes/fused_product.h.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Row 6.2: sums of what a chain over long arrays makes are added strip by strip in a replay; the bits are eager's.
 
-See Note [Reductions of strips] in core/program/reduced_strips.h.
+See Note [Reductions of strips] in core/program/passes/reduced_strips.h.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Row 6.2: in the first replay a step of a loop may be what an earlier turn did, on other memory.
 
-See Note [Repeated steps] in core/program/repeating.cpp. All calls of a helper below stand on one line.
+See Note [Repeated steps] in core/program/passes/repeated_steps.cpp. All calls of a helper below stand on one line.
 """
 
 import random

@@ -1,6 +1,6 @@
 """Row 6.2: an elementwise call of a replay writes over an operand that nobody needs any more; the bits are eager's.
 
-See Note [Places handed on] in core/program/handing_on.cpp. Products between keep the calls from running in strips.
+See Note [Reused buffers] in core/program/passes/buffer_reuse.cpp. Products between keep the calls out of strips.
 """
 
 import numpy as np

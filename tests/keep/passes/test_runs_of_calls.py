@@ -1,7 +1,7 @@
 """Row 6.2: long runs of short elementwise calls, with and without code, give eager's bits.
 
 See Note [Runs of flat calls] in core/kernels/memory/flat_calls.h and Note [Results of many calls] in
-core/program/results_of_many.cpp.
+core/program/passes/shared_results.cpp.
 """
 
 import shutil
