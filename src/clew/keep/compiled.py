@@ -153,14 +153,14 @@ class Compiled(_core.CompiledFunction):
         return self._code()
 
     def why(self) -> str:
-        """Hits, misses, each variant with its steps, arguments, witnesses and times, and why calls stay eager.
+        """Hits, misses, each variant with its steps, arguments, guards and times, and why calls stay eager.
 
         What tells variants apart are the arguments ("any float" for one that is followed), or else what Python, or a
         tensor that it read, had for a value: "recorded as the call read another value ...".
 
         The time of a replay is the shortest of its first 16. That of a call as Python is a bound: what the recorded
         call took besides the watching of its instructions. A first call in cold caches may take many times what the
-        next ones do, so recording is regained after the calls that are named, or more.
+        next ones do, so recording pays off after the calls that are named, or more.
 
         Example:
             >>> double = clew.compile(lambda x: x * 2)

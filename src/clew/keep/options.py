@@ -15,7 +15,7 @@ _CONSTANTS = (bool, int, float, str, type(None))
 class Options:
     """The numbers in an optimizer's groups, and which state it has.
 
-    An option that is a tensor is an input of the program: a witness if its value was read. Here it counts which it is.
+    An option that is a tensor is an input of the program: a guard if its value was read. Here it counts which it is.
     """
 
     def __init__(self, optimizer: Any) -> None:

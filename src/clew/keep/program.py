@@ -147,7 +147,7 @@ class Program:
         It needs nothing but libm, takes no memory after its start, and computes what the block computed, to rounding.
         Named tensors are arrays, `float program_x[n]`, and hold their present values at the start; what has no name is
         constant, or state from run to run. `program_forward()`, `program_backward()` and `program_step()` are the steps
-        before, in and after the block's backward passes; `program_run()` is all of them. Python numbers, witnesses and
+        before, in and after the block's backward passes; `program_run()` is all of them. Python numbers, guards and
         `.grad`s are as in the recorded run: where the block found no `.grad`, each run sets it anew.
 
         A dot in a name becomes an underscore: "layer.weight" is `program_layer_weight`, with its name in a comment.
@@ -184,8 +184,8 @@ class Program:
     def draw(self, show_attrs: bool = False, max_attr_chars: int = 50) -> Picture:
         """A picture of the steps, in the formats that pictures of graphs have: `html`, `svg`, `png`, `dot`, `save()`.
 
-        A box has the operation, the user's line, and shape and bytes of what the step makes; "witness" stands where
-        Python read a value. Inputs are green, named results blue. Groups are functions, loops and the backward.
+        A box has the operation, the user's line, and shape and bytes of what the step makes; "guard" marks a
+        value that Python read. Inputs are green, named results blue. Groups are functions, loops and the backward.
 
         Args:
             show_attrs: whether to write options and Python's numbers into the boxes.
