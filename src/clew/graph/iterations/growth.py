@@ -42,10 +42,10 @@ class GrowthWarning(UserWarning, Shown):
 
     @property
     def text(self) -> str:
-        holder = "something that no name leads to" if self.path is None else f"`{self.path}`"
+        holder = "something that no variable references" if self.path is None else f"`{self.path}`"
         return (
-            f"{holder} holds the graphs of {self.iterations} iterations ({self.nodes} nodes, "
-            f"{bytes_text(self.nbytes)}, graph metadata included), and more with each"
+            f"{holder} keeps the graphs of {self.iterations} iterations ({self.nodes} nodes, "
+            f"{bytes_text(self.nbytes)}, graph metadata included), and more with each iteration"
         )
 
     @property
@@ -56,6 +56,6 @@ class GrowthWarning(UserWarning, Shown):
 
     def __str__(self) -> str:
         return (
-            f"watch: expected an iteration's graph to go when the iteration ends, but {self.text}. "
-            f"The line that made them: {self.made_at}. To do: {self.advice}."
+            f"watch: expected an iteration's graph to be freed when the iteration ends, but {self.text}. "
+            f"The graphs were created at {self.made_at}. To do: {self.advice}."
         )

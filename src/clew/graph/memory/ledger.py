@@ -62,7 +62,7 @@ def _roots(x: Any) -> list[Tensor | Node]:
     if not found:
         raise TypeError(
             f"ledger: expected a tensor, a node or a container of them, got {type(x).__name__}; "
-            "ledger() without argument tells of all graphs that are alive"
+            "ledger() without arguments reports all graphs that are alive"
         )
     return found
 

@@ -74,14 +74,14 @@ class Holders(Shown):
 
     def __str__(self) -> str:
         if not self.holders and not self.graph_holders:
-            return f"{self.subject}: no name in the calling functions or their modules leads to it"
+            return f"{self.subject}: no variable of the calling functions or their modules references it"
         lines = []
         if self.holders:
             lines += [f"{self.subject} is kept alive by", *_lines(self.holders, self.result)]
         else:
-            lines.append(f"{self.subject}: no name in the calling functions or their modules leads to it")
+            lines.append(f"{self.subject}: no variable of the calling functions or their modules references it")
         if self.graph_holders:
-            lines += ["its graph is part of the graph of", *_lines(self.graph_holders, "")]
+            lines += ["its graph is also kept alive by the graph of", *_lines(self.graph_holders, "")]
         return "\n".join(lines)
 
     __repr__ = __str__
