@@ -193,7 +193,7 @@ def test_an_integer_tensor() -> None:
 
 
 def test_a_tensor_without_history() -> None:
-    assert "nothing that it was made from requires a gradient" in str(clew.explain(clew.ones(2) + 1))
+    assert "no tensor that it was computed from requires a gradient" in str(clew.explain(clew.ones(2) + 1))
 
 
 def test_where_history_was_lost(x: Any) -> None:

@@ -66,8 +66,8 @@ class GraphFreedError(_GraphError):
     used_at: Site | None = None
     """The line that used it, in the part of the graph that is new."""
     advice: str = (
-        "make this value again before each backward. Specify retain_graph=True in the call that freed it if you need "
-        "to backward through the graph a second time."
+        "compute this value again before each backward. Specify retain_graph=True in the call that freed it if you "
+        "need to backward through the graph a second time."
     )
     """The smallest repair; the message ends with it."""
 

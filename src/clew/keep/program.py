@@ -82,7 +82,7 @@ class Program:
         self._options.append(Options(optimizer))
 
     def _warn_of_options(self) -> None:
-        advice = "use clew.compile(step), which follows it, or keep the step again in a new block"
+        advice = "use clew.compile(step), which follows it, or record the step again in a new block"
         for told in [text for options in self._options for text in options.told()]:
             warnings.warn(KeepWarning(f"run: {told}. To do: {advice}"), stacklevel=3)
 
@@ -101,7 +101,7 @@ class Program:
                 raise ValueError("name: expected names of at least one letter, got ''; take another name")
             if self._core.register_of(tensor) < 0:
                 raise ValueError(
-                    f"name: expected a tensor that the program reads or makes for {name!r}, got another one; "
+                    f"name: expected a tensor that the program reads or computes for {name!r}, got another one; "
                     "keep the tensor of the block in a variable of its own"
                 )
             if self._names.get(name, tensor) is not tensor:

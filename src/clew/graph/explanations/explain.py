@@ -173,13 +173,11 @@ def _explain_tensor(x: Tensor, limit: int, names: Mapping[int, str], frames: lis
     lost = x._lost
     place = Place.of(lost.site) if lost is not None else None
     if lost is not None:
-        remark = "no history, because it was lost on the way"
+        remark = "no history: it was lost on the way"
     elif not (x.dtype.is_floating_point or x.dtype.is_complex):
         remark = f"no history: {dtype_name(x.dtype)} values have no gradient, only floating point values do"
     else:
-        remark = (
-            "no history: nothing that it was made from requires a gradient; requires_grad_() makes it a leaf that does"
-        )
+        remark = "no history: no tensor that it was computed from requires a gradient; requires_grad_() makes it a leaf"
     return Explanation(subject, remark, (), Totals(), place, lost.cause if lost is not None else None)
 
 

@@ -103,7 +103,7 @@ def thaw(path: str | os.PathLike[str]) -> Tensor:
     except ProgramError:
         raise
     except WRONG as error:
-        raise ProgramError(f"thaw: this graph does not hold together: {error}") from error
+        raise ProgramError(f"thaw: the graph in this file is inconsistent: {error}") from error
     return result
 
 
