@@ -10,6 +10,8 @@ from bench.bars import verdicts
 from bench.rivals import RIVALS
 
 _METHOD = """\
+How the figures are measured:
+
 * Each library runs in a process of its own, pinned to as many cores as it has threads.
 * The results of the libraries are compared before they are timed.
 * Rounds alternate, and one process works at a time. The best round counts.
