@@ -63,18 +63,18 @@ def _check(data: dict[str, Any]) -> None:
 def load_program(path: str | os.PathLike[str], *, code: bool = True) -> Program:
     """Read a program that `Program.save` wrote.
 
-    Its inputs are made as they were, with their values, `requires_grad` and `.grad`; tensors that shared memory share
-    it again. What had a name is reached by `program["x"]`: write new data into it by `copy_`. Each random generator
-    goes on where it was; it belongs to the program. A result's graph is ready for `backward()` after its `forward()`.
+    Its inputs are restored with their values, `requires_grad` and `.grad`. Tensors that shared memory share it again.
+    `program["x"]` returns a named tensor; write new data into it with `copy_`. Each random generator continues where it
+    was, and belongs to the program. After its `forward()`, the graph of a result is ready for `backward()`.
 
     Nothing in the file is executed, and its steps are checked before they run.
 
     Args:
         path: the file.
-        code: let the system's C compiler make code of small elementwise calls, as `clew.compile` does.
+        code: let the system's C compiler compile small elementwise calls, as `clew.compile` does.
 
     Raises:
-        ProgramError: the file is no program, it is damaged, or it has a step that does not fit the others.
+        ProgramError: the file is no program, it is damaged, or its steps are inconsistent.
         OSError: it can't be read.
 
     Example:

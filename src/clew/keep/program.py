@@ -30,7 +30,7 @@ class Input:
 
 
 class Program:
-    """What `keep_graph` kept. `print(program)` lists it.
+    """The program that `keep_graph` recorded. `print(program)` lists its steps.
 
     Example:
         >>> x = clew.ones(3)
@@ -57,16 +57,16 @@ class Program:
         self._options: list[Options] = []
 
     def run(self) -> None:
-        """Run all steps again, with the present values of the inputs; the recorded run was the first.
+        """Run all steps again, with the present values of the inputs. The recorded run was the first.
 
-        Tensors of the block that still live get their new values in place (and `_version` + 1); what the block wrote
-        in place is written again, random numbers are drawn anew, `.grad`s are set, nodes of the graph are as the block
-        left them. Numbers that the block's Python read are constant, the options of optimizers, too: if one of those is
-        another by now, a `KeepWarning` says so, once for each option of a group.
+        Tensors of the block that are alive get their new values in place, and their `_version` grows by one. Writes in
+        place are repeated, random numbers are drawn again, `.grad`s are set, and nodes of the graph have the state at
+        the end of the block. Numbers that the block's Python read are constant. This includes options of optimizers: if
+        one has changed since, a `KeepWarning` names it, once for each option of a group.
 
         Raises:
-            ReplayError: an input differs in shape, strides, dtype, sharing of memory, requires_grad, history, hooks or
-                whether it has a `.grad`; Python read another value; or a step failed. Nothing has been changed.
+            ReplayError: an input differs in shape, strides, dtype, shared memory, requires_grad, history, hooks or
+                presence of a `.grad`; a value that Python read has changed; or a step failed. Nothing has been changed.
         """
         if any(options.differ() for options in self._options):
             self._warn_of_options()
@@ -91,8 +91,8 @@ class Program:
 
         Raises:
             TypeError: something is no tensor.
-            ValueError: the name is empty, or taken by another tensor, or the program neither reads nor makes the tensor
-                (the variable has been bound to another one since).
+            ValueError: the name is empty, or another tensor has it, or the program neither reads nor computes the
+                tensor (for example because the variable was assigned again).
         """
         for name, tensor in tensors.items():
             if not isinstance(tensor, Tensor):
@@ -114,14 +114,14 @@ class Program:
         return self._names[name]
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the program to a file, with the present values of what it reads; `clew.load_program` reads it.
+        """Write the program to a file, with the present values of its inputs. `clew.load_program` reads it.
 
-        The file is a safetensors file, whose metadata are the program as text; it is no pickle. What has a name can
-        be reached after loading; what has none travels as its present value.
+        The file is a safetensors file, whose metadata have the program as text. It is no pickle. A named tensor can be
+        accessed after loading. A tensor without a name is saved with its present value.
 
         Raises:
-            NotImplementedError: a step is Python (`clew.pure`), or a named result's graph is (a Function's backward,
-                hooks); it names the operation and its line, and nothing is written.
+            NotImplementedError: a step is Python (`clew.pure`), or the graph of a named result has Python in it (a
+                Function's backward, hooks). The error names the operation and its line, and nothing is written.
 
         Example:
             >>> import os, tempfile
