@@ -177,8 +177,8 @@ def paragraph(found: dict[str, list[tuple[str, str, str]]]) -> str:
         total = sum(counts.values()) - counts["not applicable"]
         told.append(f"{counts['same'] + counts['deviation']} of {total} in {title(place)}")
     return (
-        f"Of the public names of PyTorch 2.13 that apply to a CPU clew has: {', '.join(told)} "
-        "([each name](docs/coverage.md), with what to use instead)."
+        f"clew has these of PyTorch 2.13's public names that apply to a CPU: {', '.join(told)}.\n"
+        "[The list of names](docs/coverage.md) has a replacement for each missing name."
     )
 
 
