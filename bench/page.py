@@ -17,10 +17,10 @@ How the figures are measured:
 * Rounds alternate, and one process works at a time. The best round counts.
 * A figure is the time of one call. In chains it is the time of one product.
 * `asked` is the least ratio that is good enough.
-* A figure that misses its threshold is measured again at the end, for all libraries, up to twice. All rounds count. This
-  is needed because other work on a shared machine disturbs it for minutes.
-* *machine* is what the processor can do. For arithmetic it is a loop of fused multiply-adds (`bench/peak_flops.c`, built
-  with `-march=native`). Without a C compiler it is the best rate that any library reached. For memory it is
+* A figure that misses its threshold is measured again at the end, for all libraries, up to twice. All rounds count.
+  This is needed because other work on a shared machine disturbs it for minutes.
+* *machine* is what the processor can do. For arithmetic it is a loop of fused multiply-adds (`bench/peak_flops.c`,
+  built with `-march=native`). Without a C compiler it is the best rate that any library reached. For memory it is
   `numpy.copyto` of 400 MB.
 * Bytes are the peak of the resident memory of a fresh process in five calls, minus the memory after the import. Memory
   that a compiler takes at the first call only is not counted. Memory that it keeps is counted."""

@@ -113,8 +113,8 @@ def sentence(results: dict[str, Result]) -> str:
     same = sum(result.verdict == "same" for result in results.values())
     return (
         f"Of {len(results)} programs by other authors, {same} give PyTorch's numbers under `clew run --as-torch`\n"
-        "([each, with times](docs/programs.md)). They are unmodified and pinned to commits. If a program stops, nearly\n"
-        "always a name is missing."
+        "([each, with times](docs/programs.md)). They are unmodified and pinned to commits. If a program stops,\n"
+        "nearly always a name is missing."
     )
 
 

@@ -51,7 +51,7 @@ TITLES = {
     "deviation": "clew has the name, and differs on purpose",
     "refuses": "programs can import the name; calling it raises `NotImplementedError`",
     "missing": "clew does not have the name (yet)",
-    "not applicable": "for machines, number formats or compilers that clew does not support; some can be imported and raise",
+    "not applicable": "for machines, number formats or compilers that clew does not support; some can be imported",
 }
 
 
