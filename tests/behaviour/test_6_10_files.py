@@ -326,9 +326,7 @@ def test_a_folder_that_is_not_there_names_the_file(path):
         y = clew.ones(2) * 2
     program.name(y=y)
     missing = path.parent / "nowhere" / "program.clew"
-    with pytest.raises(
-        FileNotFoundError, match=rf"expected a file in an existing folder: '{re.escape(str(missing))}'"
-    ):
+    with pytest.raises(FileNotFoundError, match=rf"expected a file in an existing folder: '{re.escape(str(missing))}'"):
         program.save(missing)
 
 
