@@ -218,7 +218,7 @@ def check(seed: str) -> Outcome | None:
             outcome.difference = f"call {call} differs"
             break
     outcome.hits = compiled.hits
-    outcome.folded = "of them turns of" in compiled.why()
+    outcome.folded = "of them iterations of" in compiled.why()
     return outcome
 
 

@@ -1,4 +1,4 @@
-"""6.9: program.draw() shows steps with the user's lines, shapes, bytes and witnesses, by the renderers of graphs."""
+"""6.9: program.draw() shows steps with the user's lines, shapes, bytes and guards, by the renderers of graphs."""
 
 import base64
 import json
@@ -47,7 +47,7 @@ def test_each_step_is_a_box_with_its_line_and_bytes():
     assert rows[1].shape == "(3, 4) float32, 48 B"
     assert rows[2].shape == "(3,) float32, 12 B"
     assert rows[1].place.line == rows[2].place.line == line
-    assert rows[4].attributes == "witness"
+    assert rows[4].attributes == "guard"
 
 
 def test_all_steps_of_a_training_step_are_there_in_their_order():

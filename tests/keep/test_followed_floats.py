@@ -1,4 +1,4 @@
-"""Row 6.6: a float that is only handed on is read anew by each replay; any other use makes its value a witness."""
+"""Row 6.6: a float that is only handed on is read anew by each replay; any other use makes its value a guard."""
 
 from __future__ import annotations
 

@@ -173,18 +173,18 @@ def test_reads_are_witnesses():
     ]
 
 
-def test_print_lists_steps_lines_shapes_bytes_and_witnesses():
+def test_print_lists_steps_lines_shapes_bytes_and_guards():
     x = clew.ones(2, 3, requires_grad=True)
     with clew.keep_graph() as program:
         y = (x * 2.5).sum()
         y.item()
     program.name(x=x)
     text = str(program)
-    assert "1 input, 3 steps, 1 witness" in text
+    assert "1 input, 3 steps, 1 guard" in text
     assert "%0 = input float32[2, 3] 24 B x" in text
     assert "mul(%0, 2.5)" in text
     assert "test_recording.py:" in text
-    assert "witness" in text
+    assert "guard" in text
 
 
 def test_names():

@@ -27,10 +27,10 @@ from .place import At
 from .recorder import Backward, GrowthCurve, Recorder, Replays
 from .stepping import Stepper
 
-HELP = "run a script and say what its graphs saved, what was freed and by which line"
+HELP = "run a script, then report what its graphs saved and which line freed it"
 DESCRIPTION = """\
-Run a Python script; then print the graph of its last backward as a tree, what was saved and freed, who still holds a
-graph, and where the time of a step went. The script's output and exit code stay as they are.
+Run a Python script, then print a report: the graph of the last backward as a tree, what was saved and freed, what keeps
+a graph alive, and where the time of a step went. The script's output and exit code do not change.
 """
 
 
@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--at",
         type=At.parse,
         metavar="[FILE:]LINE",
-        help="show the backward called from this line, not the last one: 46, or train.py:46 as the report writes it",
+        help="show the backward called from this line, not the last one; LINE alone is a line of the script",
     )
     parser.add_argument(
         "--limit",

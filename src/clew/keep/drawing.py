@@ -99,7 +99,7 @@ def _step_entry(
     shapes = [_shape(program, value) for value in step.outputs if value is not None]
     options = [numbers[value] for value in step.inputs if value in numbers]
     options += [f"{name}={value!r}"[:attribute_width] for name, value in step.attributes.items() if value is not None]
-    notes = ["witness"] * step.op.startswith("read.") + ["draws"] * step.draws + ["backward"] * step.in_backward
+    notes = ["guard"] * step.op.startswith("read.") + ["draws"] * step.draws + ["backward"] * step.in_backward
     entry = Entry(OPERATION, None, tuple(rows), step.op, ", ".join(shapes), "", step.site)
     return entry, ", ".join([*(options if attribute_width else []), *notes])
 

@@ -19,7 +19,7 @@ def listing(program: Program, names: dict[str, Tensor]) -> str:
     inputs, steps = program.inputs, program.steps
     numbers = {reg: repr(value.item()) for reg, value in program._core.constants() if value.numel() == 1}
     reads = sum(step.op.startswith("read.") for step in steps)
-    lines = [f"program: {counted(len(inputs), 'input')}, {counted(len(steps), 'step')}, {counted(reads, 'witness')}"]
+    lines = [f"program: {counted(len(inputs), 'input')}, {counted(len(steps), 'step')}, {counted(reads, 'guard')}"]
     for one in inputs:
         what = f".grad of {known.get(id(one.tensor), 'an input')}" if one.grad_of else known.get(id(one.tensor), "")
         lines.append(f"  %{one.value} = input {_typed(values.registers[one.value])} {what}".rstrip())
@@ -50,7 +50,7 @@ def _line(
     # What else a write has changed.
     others = [pair for pair in step.aliases if pair[0] in used and pair[0] not in step.outputs]
     notes += [f"{operand(old)} is now %{new}" for new, old in others]
-    notes += ["draws"] * step.draws + ["backward"] * step.in_backward + ["witness"] * step.op.startswith("read.")
+    notes += ["draws"] * step.draws + ["backward"] * step.in_backward + ["guard"] * step.op.startswith("read.")
     if step.site:
         notes.append(str(step.site))
     return f"{text}  # {', '.join(notes)}" if notes else text

@@ -26,7 +26,7 @@ def bits(results):
 
 def folded(compiled):
     """How many loops were folded in the first variant, and how many steps there are without them."""
-    found = re.search(r"variant: ([\d,]+) steps?(?: \(([\d,]+) of them turns of (\d+) loop)?", compiled.why())
+    found = re.search(r"variant: ([\d,]+) steps?(?: \(([\d,]+) of them iterations of (\d+) loop)?", compiled.why())
     steps, turned, count = (int(one.replace(",", "")) if one else 0 for one in found.groups())
     return count, steps - turned
 
