@@ -44,6 +44,7 @@ GRAPH = (
     "iterations",
     "gradients",
     "notes",
+    "numerics",
     "pruning",
     "freezing",
 )

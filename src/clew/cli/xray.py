@@ -18,9 +18,11 @@ from ..graph.memory.timeline import Timeline
 from ..graph.model.protocol import Node
 from ..graph.notes.finding import Finding
 from ..graph.notes.observer import Observer
+from ..graph.numerics.precision import Precision
 from ..graph.pictures.picture import Picture
 from ..optim.optimizer import watchers
 from . import per_test, report, script
+from .digits import Digits
 from .held import Held, find_held, kept_graphs, living_leaves, scopes_at_the_end
 from .output import flush
 from .place import At
@@ -53,6 +55,7 @@ class Report:
     notes: tuple[Finding, ...] = ()
     tests: tuple[per_test.TestRecord, ...] = ()
     replays: tuple[Replays, ...] = ()
+    precision: Precision | None = None  # under ``--precision``
 
     @property
     def timeline(self) -> Timeline | None:
@@ -77,6 +80,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html", metavar="FILE", help="also write the report as a page, with the graph and the memory")
     parser.add_argument(
         "--step", action="store_true", help="show a backward node by node: the first one, or that of --at"
+    )
+    parser.add_argument(
+        "--precision",
+        action="store_true",
+        help="also run the operations of the first two steps in float64, and say which lines lose digits",
     )
     script.add_arguments(parser)
 
@@ -104,7 +112,7 @@ def main(options: argparse.Namespace) -> int:
         arguments = ["-p", "clew.cli.pytest_plugin", *arguments]
     recorder = Recorder(options.limit, at, draws=options.html is not None)
     watch, observer = Watch(warn=False), Observer(watchers)
-    stepper = Stepper(at)
+    stepper, digits = Stepper(at), Digits()
     before = _counters()
     own_bytes = memory.stats().live  # constants of clew's own operations
     memory.reset_peak()
@@ -113,15 +121,18 @@ def main(options: argparse.Namespace) -> int:
     recorder.start()
     if options.step:
         stepper.start()
+    if options.precision:
+        digits.start()
     try:
         ending = script.run(loaded, arguments, "xray")
     finally:
+        digits.stop()
         stepper.stop()
         recorder.stop()
         observer.stop()
         watch.stop()
     flush()
-    found = _report(options, ending, recorder, watch, observer, before, own_bytes)
+    found = _report(options, ending, recorder, watch, observer, before, own_bytes, digits.answer)
     report.show(found)
     if options.html is not None:
         from .html import page
@@ -140,6 +151,7 @@ def _report(
     observer: Observer,
     before: Mapping[str, int],
     own_bytes: int,
+    precision: Precision | None,
 ) -> Report:
     after = _counters()
     counters = {name: after[name] - before.get(name, 0) for name in after}
@@ -169,6 +181,7 @@ def _report(
         notes=(*observer.findings(), *lists),
         tests=tuple(per_test.finished),
         replays=recorder.replays,
+        precision=precision,
     )
 
 

@@ -25,6 +25,7 @@ from .memory.timeline_records import Series, Share
 from .memory.why_alive import Holder, Holders, why_alive
 from .model.places import Place, ReleaseRecord
 from .model.walk import nearest, walk
+from .numerics.precision import LineRecord, Precision, ResultRecord, precision
 from .pictures.draw import draw
 from .pictures.film import Film, film
 from .pictures.picture import Picture
@@ -49,13 +50,16 @@ __all__ = [
     "Ledger",
     "LedgerRecord",
     "LedgerTotals",
+    "LineRecord",
     "ModuleLog",
     "ModuleStats",
     "NodeRecord",
     "Note",
     "Picture",
     "Place",
+    "Precision",
     "ReleaseRecord",
+    "ResultRecord",
     "SavedRecord",
     "Series",
     "Share",
@@ -78,6 +82,7 @@ __all__ = [
     "ledger",
     "module_of",
     "nearest",
+    "precision",
     "predict_peak",
     "record_modules",
     "snapshot",
