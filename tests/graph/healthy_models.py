@@ -1,4 +1,4 @@
-"""Ten small models that train well, each as a function of a few steps: what finds trouble has to be silent on them."""
+"""Ten small models that train well: what finds trouble has to be silent on them."""
 
 import clew
 from clew import nn
@@ -6,18 +6,26 @@ from clew import nn
 F = nn.functional
 
 
-def _training(model, data, loss, steps=2, optimizer=clew.optim.Adam, **options):
-    stepper = optimizer(model.parameters(), **options)
+class Healthy:
+    """`loss()` computes the loss of `parameters`; `train()` makes a few steps, or one backward without an optimizer."""
 
-    def train():
-        for _ in range(steps):
-            stepper.zero_grad()
-            value = loss(model(data))
+    def __init__(self, parameters, loss, steps=2, optimizer=clew.optim.Adam, **options):
+        self.parameters, self.loss, self.steps = list(parameters), loss, steps
+        self.optimizer = optimizer(self.parameters, **options) if optimizer else None
+
+    def train(self):
+        for _ in range(self.steps if self.optimizer else 1):
+            for parameter in self.parameters:
+                parameter.grad = None
+            value = self.loss()
             value.backward()
-            stepper.step()
+            if self.optimizer:
+                self.optimizer.step()
         return value.detach()
 
-    return train
+
+def _training(model, data, loss, steps=2, optimizer=clew.optim.Adam, **options):
+    return Healthy(model.parameters(), lambda: loss(model(data)), steps, optimizer, **options)
 
 
 def _to_classes(output, classes=3):
@@ -31,7 +39,7 @@ def perceptron():
 
 
 def convolutions():
-    layers = [nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten()]
+    layers = [nn.Conv2d(1, 4, 3, bias=False), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten()]
     model = nn.Sequential(*layers, nn.Dropout(0.2), nn.Linear(36, 3))
     return _training(model, clew.randn(16, 1, 8, 8), _to_classes)
 
@@ -75,11 +83,9 @@ def gaussian_process():
     def likelihood():
         kernel = (-((x - x.T) ** 2) / (0.02 * log_scale.exp())).exp() + 0.1 * clew.eye(20)
         lower = clew.linalg.cholesky(kernel)
-        loss = (y * clew.cholesky_solve(y, lower)).sum() / 2 + lower.diagonal().log().sum()
-        loss.backward()
-        return loss.detach()
+        return (y * clew.cholesky_solve(y, lower)).sum() / 2 + lower.diagonal().log().sum()
 
-    return likelihood
+    return Healthy([log_scale], likelihood, optimizer=None)
 
 
 def differential_equation():
@@ -93,11 +99,9 @@ def differential_equation():
             k3 = f(x + h / 2 * k2)
             k4 = f(x + h * k3)
             x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-        loss = x.square().sum()
-        loss.backward()
-        return loss.detach()
+        return x.square().sum()
 
-    return rollout
+    return Healthy(f.parameters(), rollout, optimizer=None)
 
 
 def words():
@@ -108,21 +112,13 @@ def words():
 def adversaries():
     maker = nn.Sequential(nn.Linear(4, 8), nn.LeakyReLU(), nn.Linear(8, 2))
     judge = nn.Sequential(nn.Linear(2, 8), nn.GELU(), nn.Linear(8, 1))
-    steppers = [clew.optim.Adam(model.parameters()) for model in (maker, judge)]
 
     def play():
-        fake = maker(clew.randn(16, 4))
-        for stepper, loss in (
-            (steppers[1], lambda: (F.softplus(-judge(clew.randn(16, 2))) + F.softplus(judge(fake.detach()))).mean()),
-            (steppers[0], lambda: F.softplus(-judge(fake)).mean()),
-        ):
-            stepper.zero_grad()
-            value = loss()
-            value.backward()
-            stepper.step()
-        return value.detach()
+        fake, real = maker(clew.randn(16, 4)), clew.randn(16, 2)
+        judged = F.softplus(-judge(real)) + F.softplus(judge(fake.detach()))
+        return judged.mean() + F.softplus(-judge(fake)).mean()
 
-    return play
+    return Healthy([*maker.parameters(), *judge.parameters()], play)
 
 
 HEALTHY = (

@@ -190,7 +190,7 @@ def test_finds_the_same_in_a_kept_graph(function):
 
 @pytest.mark.parametrize("make", HEALTHY, ids=[one.__name__ for one in HEALTHY])
 def test_is_silent_on_healthy_models(make):
-    told = clew.graph.precision(make())
+    told = clew.graph.precision(make().train)
     assert told.operations > 20
     assert told.findings == (), str(told)
     assert told.opaque == ()

@@ -26,6 +26,7 @@ from .memory.why_alive import Holder, Holders, why_alive
 from .model.places import Place, ReleaseRecord
 from .model.walk import nearest, walk
 from .numerics.precision import LineRecord, Precision, ResultRecord, precision
+from .numerics.why_grad import PathStep, WhyGrad, why_grad
 from .pictures.draw import draw
 from .pictures.film import Film, film
 from .pictures.picture import Picture
@@ -55,6 +56,7 @@ __all__ = [
     "ModuleStats",
     "NodeRecord",
     "Note",
+    "PathStep",
     "Picture",
     "Place",
     "Precision",
@@ -69,6 +71,7 @@ __all__ = [
     "Timeline",
     "Totals",
     "Watch",
+    "WhyGrad",
     "cut",
     "diff",
     "draw",
@@ -92,4 +95,5 @@ __all__ = [
     "walk",
     "watch",
     "why_alive",
+    "why_grad",
 ]

@@ -160,7 +160,9 @@ class Replay:
         given = tuple(None if reg < 0 else values[reg] for reg in inputs)
         form = "read" if kind == "read" else "functional"
         writes = tuple(values[reg] for reg in written)
-        call = Replayed(self.core, number, form, name, given, writes, draws, is_python=kind == "python")
+        call = Replayed(
+            self.core, number, form, name.removeprefix("read."), given, writes, draws, is_python=kind == "python"
+        )
         look(call, Where(Place.of(site), None, in_backward))
         for reg, made in zip(outputs, call.outputs, strict=True) if kind != "read" else ():
             if reg >= 0:
