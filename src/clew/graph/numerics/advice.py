@@ -40,6 +40,9 @@ _OVERFLOWS = {
     ),
     **dict.fromkeys(("prod", "cumprod"), "sum the logarithms instead of multiplying"),
     **dict.fromkeys(
+        ("sum", "cumsum"), "the sum is too large for this dtype: sum(dtype=float32 or float64), or scale it"
+    ),
+    **dict.fromkeys(
         ("div", "reciprocal", "rsqrt"), "the denominator is too small for this dtype: scale it, or add an epsilon"
     ),
     "cast": "the value is too large for the new dtype: use bfloat16 or float32 there, or scale it first",
@@ -81,12 +84,12 @@ def advice(result: Result, calls: int) -> str:
         return "near 1 these amplify: use atan2() of the sine and the cosine"
     if op in ("sin", "cos", "tan"):
         return "the argument is so large that its rounding is a good part of a period: reduce it in float64 first"
+    if result.error == 1:
+        return "the result underflows to zero: work with logarithms (slogdet() for a determinant), or scale it"
     if any(part in op for part in _SOLVERS):
         return _in_float64("the matrix is nearly singular: scale or regularize it, solve() instead of inv(), or")
     if op == "cast":
         return "the new dtype has too few digits for these values: keep the dtype, or subtract an offset first"
-    if op in ("exp", "prod", "cumprod") and result.error == 1:
-        return "the result underflows to zero: work with logarithms"
     if result.made > result.inherited:
         return _in_float64("the operation rounds so much by itself: split it, or")
     return _in_float64("it amplifies the error of its inputs, as where terms cancel: subtract their mean first, or")
@@ -115,7 +118,7 @@ def _log_advice(parents: list[Origin]) -> str | None:
             return _LOG_OF["softmax"]
         if one.base in ("sum", "logsumexp") and "exp" in below:
             return "use logsumexp()"
-        if one.base in ("mul", "add") and below & {"softmax", "sigmoid"}:
+        if one.base in {"mul", *_ADDS} and below & {"softmax", "sigmoid"}:
             return _LOG_OF["softmax" if "softmax" in below else "sigmoid"]
     return None
 

@@ -11,6 +11,9 @@ from ... import _core
 from ..model.places import Place
 from .calls import Call, Where
 
+ANOTHER_LEAF = "another leaf"
+_FILLS = ("masked_fill", "where", "fill")  # whose infinities are the user's
+
 
 @dataclass(frozen=True, slots=True)
 class Cut:
@@ -23,7 +26,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Birth:
-    """The first value that is not finite, of an operation all of whose inputs are."""
+    """The first infinity of finite inputs, or the first NaN of inputs without one."""
 
     op: str
     where: Where
@@ -57,7 +60,7 @@ class Flow:
         self._made: dict[int, list[_Made]] = defaultdict(list)
         self._reads: dict[Cut, int] = {}  # of values into Python, and the storage that they are of
         self._alive: list[Any] = []  # so that no storage gets the place of another
-        self.birth: Birth | None = None
+        self.births: dict[str, Birth] = {}  # the first "inf", the first "nan"
 
     def look(self, call: Call, where: Where) -> None:
         """Run a call, and note it."""
@@ -66,14 +69,14 @@ class Flow:
         if call.form == "read" and inputs:
             self._reads.setdefault(Cut(call.name, where.place, None), noted[0].storage)
         call.run()
-        if call.form in ("read", "rebind") or where.in_backward:
+        if call.form in ("read", "rebind"):
             return
         outputs = [one for one in (*call.written, *call.outputs) if one is not None and not one.is_meta]
         for made in outputs:
             self._made[_core.memory_place(made)].append(_Made(call.name, where.place, noted))
         self._alive += [one.detach() for one in (*inputs, *outputs)]
-        if self.birth is None:
-            self.birth = _birth(call.name, inputs, outputs, where)
+        if not where.in_backward:
+            self._note_births(call.name, inputs, outputs, where)
 
     def cuts(self, x: Any, loss: Any) -> list[Cut]:
         """Where what was computed from ``x`` lost its history on the way to ``loss``."""
@@ -96,6 +99,19 @@ class Flow:
                 elif not any((one.op, str(one.place)) in tracked for one in makers):
                     found[Cut(f"{makers[-1].op} without history", makers[-1].place, made.place)] = None
         return list(found) or self._read_cuts(derived)
+
+    def _note_births(self, op: str, inputs: list[Any], outputs: list[Any], where: Where) -> None:
+        floats = [one.detach() for one in inputs if one.dtype.is_floating_point]
+        made = [one.detach() for one in outputs if one.dtype.is_floating_point]
+        for kind, asks in (("inf", _is_infinite), ("nan", _is_nan)):
+            if kind in self.births or not floats or op.rstrip("_") in _FILLS:
+                continue
+            wrong = next((one for one in made if bool(asks(one).any())), None)
+            if wrong is None or any(bool((asks(one) | one.isnan()).any()) for one in floats):
+                continue
+            number = first(asks(wrong))
+            at = (element(one, number) for one in floats if one.shape == wrong.shape or one.dim() == 0)
+            self.births[kind] = Birth(op, where, element(wrong, number), tuple(at))
 
     def _read_cuts(self, derived: set[int]) -> list[Cut]:
         """Values that went to Python, where they can't be followed: the first read of each line."""
@@ -133,26 +149,23 @@ def _noted(tensor: Any, where: Where) -> _Input:
     lost, is_leaf = tensor._lost, tensor.requires_grad and tensor.is_leaf
     cut = None
     if is_leaf:
-        cut = Cut("another leaf", Place.of(lost.site) if lost is not None else where.place, where.place)
+        cut = Cut(ANOTHER_LEAF, Place.of(lost.site) if lost is not None else where.place, where.place)
     elif lost is not None and not tensor.requires_grad:
         cut = Cut(lost.cause, Place.of(lost.site), where.place)
     return _Input(_core.memory_place(tensor), cut, tensor if is_leaf else None)
 
 
-def _birth(op: str, inputs: list[Any], outputs: list[Any], where: Where) -> Birth | None:
-    floats = [one.detach() for one in inputs if one.dtype.is_floating_point]
-    if not floats or not all(bool(one.isfinite().all()) for one in floats):
-        return None
-    for made in (one.detach() for one in outputs if one.dtype.is_floating_point):
-        if (number := first(~made.isfinite())) is not None:
-            at = (element(one, number) for one in floats if one.shape == made.shape or one.dim() == 0)
-            return Birth(op, where, element(made, number), tuple(at))
-    return None
+def _is_infinite(tensor: Any) -> Any:
+    return tensor.isinf()
 
 
-def first(truths: Any) -> int | None:
-    """The number of the first element that is true."""
-    return int(truths.flatten().to(_core.dtypes["uint8"]).argmax()) if bool(truths.any()) else None
+def _is_nan(tensor: Any) -> Any:
+    return tensor.isnan()
+
+
+def first(truths: Any) -> int:
+    """The number of the first element that is true; 0 if none is."""
+    return int(truths.flatten().to(_core.dtypes["uint8"]).argmax())
 
 
 def element(tensor: Any, number: int) -> float:

@@ -19,6 +19,7 @@ from .calls import Replay, Watching, Where, kept_program
 from .shadow import UNITS, Result, Shadows
 
 _FEW_DIGITS = 3.0  # that a line may lose without being told of
+_MANY_ROUNDINGS = 2.0  # the same, of a long sum
 _PART = 0.55  # of the digits of a dtype that has few
 _JUMP = 0.7  # of what it has lost, in digits, has to be lost at the line itself
 _MOST_LINES = 10
@@ -157,11 +158,12 @@ class Gauge:
         return found
 
     def _losses(self) -> list[Finding]:
-        causes = [
-            (where, calls, worst if is_long_sum(worst.origin, calls) else cause)
-            for where, (calls, worst, _, _, cause) in self._lines.items()
-            if cause is not None
-        ]
+        causes = []
+        for where, (calls, worst, _, _, cause) in self._lines.items():
+            if worst is not None and is_long_sum(worst.origin, calls):
+                cause = worst if cause is not None or _digits_lost(worst) >= _MANY_ROUNDINGS else None
+            if cause is not None:
+                causes.append((where, calls, cause))
         causes.sort(key=lambda one: -_digits_lost(one[2]))
         return [
             Finding(
@@ -252,8 +254,8 @@ def _results(gauge: Gauge, tensors: Sequence[tuple[str, Any]]) -> list[ResultRec
         unit = UNITS.get(str(tensor.dtype).rpartition(".")[2])
         if unit is None:
             continue
-        error, is_residue = gauge.shadows.error_of(tensor)
-        records.append(ResultRecord(name, error, 0.0 if is_residue else _digits_of(error, unit)))
+        error = gauge.shadows.error_of(tensor)
+        records.append(ResultRecord(name, error, _digits_of(error, unit)))
     return records
 
 

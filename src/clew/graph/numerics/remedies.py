@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+
 _CUTS = {
     "detach": "leave detach() out, if the gradient is to pass",
     "data": "use the tensor instead of its .data",
     "no_grad": "compute it outside of no_grad()",
     "inference_mode": "compute it outside of inference_mode()",
+    "tensor": "clew.tensor() copies values only: use the tensor itself, or clone()",
     "another leaf": "ask for the gradient of that leaf, or leave out what made it one (requires_grad_(), Parameter())",
 }
 _CHOICE = "it chooses or compares, and has no derivative: use a smooth form, such as softmax() or sigmoid()"
@@ -40,12 +44,16 @@ _ZERO = {
     **dict.fromkeys(("where", "masked_fill", "masked_scatter", "masked_select"), _MASKED),
     **dict.fromkeys(("mul", "mm", "addmm", "bmm", "matmul", "product", "convolution", "div"), _FACTOR),
     "exp": ("its result underflows to zero", "work with logarithms"),
+    "bernoulli": ("it draws", "a draw has no slope: use distributions with rsample(), or gumbel_softmax()"),
+    **dict.fromkeys(
+        ("zero", "fill", "copy", "copy_slices"), ("it writes over the values", "write a new tensor instead")
+    ),
     "pow": ("its slope is zero here", "look at its inputs: the slope of x**n at 0 is 0"),
     "abs": ("its slope at 0 is taken as 0", "start elsewhere, or add a small number"),
 }
 _NOT_FINITE = {
     **dict.fromkeys(
-        ("sqrt", "pow", "rsqrt", "norm", "linalg_vector_norm", "cdist"),
+        ("sqrt", "pow", "rsqrt", "norm", "linalg_vector_norm", "cdist", "std"),
         "the slope at 0 is infinite: add a small number under the root, or replace zeros before it by torch.where()",
     ),
     **dict.fromkeys(
@@ -56,11 +64,14 @@ _NOT_FINITE = {
     **dict.fromkeys(
         ("exp", "sinh", "cosh", "square", "mul"), "it overflows: scale its inputs, or work with logarithms"
     ),
+    "softmax": "every value of a row is -inf, as where all is masked: leave one unmasked",
     "where": "a branch that is not taken still has a derivative: make its input harmless by a torch.where() before it",
 }
 _SMALL = {
+    **dict.fromkeys(("sigmoid", "tanh"), "nearly saturated: scale its inputs down, normalize them, or use relu()"),
     **dict.fromkeys(
-        ("sigmoid", "tanh", "softmax"), "nearly saturated: scale its inputs down, normalize them, or use relu()"
+        ("softmax", "log_softmax", "native_layer_norm", "native_batch_norm"),
+        "saturated, or what follows hardly depends on it, as the sum of probabilities or the mean of normalized values",
     ),
     **dict.fromkeys(
         ("mul", "mm", "addmm", "bmm", "matmul", "t"),
@@ -92,10 +103,18 @@ def cut_remedy(cause: str) -> str:
     return TO_PYTHON.get(cause, _CHOICE)
 
 
-def rule_remedy(verdict: str, op: str) -> tuple[str, str]:
-    """Why a node does that to a gradient, and what to do; empty where it is not known."""
+def rule_remedy(verdict: str, op: str, values: Iterable[float] = ()) -> tuple[str, str]:
+    """Why a node does that to a gradient, and what to do; empty where it is not known.
+
+    Args:
+        verdict: of :class:`WhyGrad`.
+        op: the operation.
+        values: that it has read.
+    """
     op = op.partition(".")[0].strip("_")
     if verdict == "zero":
         return _ZERO.get(op, ("", "look at its inputs"))
+    if verdict == "not finite" and "softmax" not in op and any(map(math.isinf, values)):
+        return "", "it combines infinities: look at where they come from"
     table = {"not finite": _NOT_FINITE, "small": _SMALL, "large": _LARGE}[verdict]
     return "", table.get(op, "look at its inputs, or rescale them")

@@ -9,6 +9,7 @@ from typing import Any
 
 from ... import _core
 from ..._device import strided
+from ..model.places import ReleaseRecord
 from ..model.walk import walk
 from .flow import element, first
 
@@ -72,6 +73,11 @@ class Backward:
         return found[::-1]
 
     def _run(self, node: Any, incoming: list[Any], leads: set[Any], waiting: dict[Target, Any]) -> None:
+        if node.released is not None and any(slot.state == "freed" for slot in node.saved):
+            raise RuntimeError(
+                "why_grad: expected a graph whose saved tensors are there, got one that was freed by "
+                f"{ReleaseRecord.of(node.released)}. To do: ask before backward, or pass retain_graph=True there"
+            )
         came = [one for one in incoming if one is not None]
         size = math.hypot(*map(norm, came))
         hop = Hop(node, size, all(bool(one.isfinite().all()) for one in came))
@@ -85,9 +91,9 @@ class Backward:
             made = _fitted(made.detach(), below.outputs[number])
             edge = Edge((below, number), norm(made))
             hop.edges.append(edge)
-            wrong = first(~made.isfinite())
-            if wrong is not None and hop.is_finite and not hop.at_wrong:
-                hop.at_wrong = _values_at(node, came[0], made, wrong)
+            wrong = ~made.isfinite()
+            if hop.is_finite and not hop.at_wrong and bool(wrong.any()):
+                hop.at_wrong = _values_at(node, came[0], made, first(wrong))
             before = waiting.get((below, number))
             waiting[below, number] = made if before is None else before + made
 

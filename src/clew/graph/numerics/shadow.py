@@ -19,7 +19,8 @@ _WIDE = dict.fromkeys(("float16", "bfloat16", "float32", "float64"), _DTYPES["fl
 _WIDE |= dict.fromkeys(("complex64", "complex128"), _DTYPES["complex128"])
 UNITS = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24, "complex64": 2.0**-24}
 """The largest rounding of one number, relative to it."""
-_RESIDUE = 1e-6  # a result that float64 makes so much smaller is zero in truth, and all of it is rounding
+_RESIDUE = 1e6  # a result with such an error is zero in truth, and all of it is rounding
+_SAFE = 1e-250
 _TO_PYTHON = ("numpy", "buffer", "tolist", "dlpack")
 
 
@@ -56,10 +57,13 @@ class Result:
     """The rest: what float64 makes of the errors of the inputs."""
     largest_input: float
     """The largest error of an input."""
-    is_residue: bool
-    """Whether the true value is zero. Then all of it is rounding, and a relative error means nothing."""
     not_finite: tuple[complex, complex] | None
     """(Value, what it is in float64) of an element that is not finite although all inputs are."""
+
+    @property
+    def is_residue(self) -> bool:
+        """Whether the true value is zero. Then all of it is rounding, and a relative error means nothing."""
+        return self.error > _RESIDUE
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,14 +141,11 @@ class Shadows:
             self._settle(call, where, inputs, writes, wide)
         return None
 
-    def error_of(self, tensor: Any) -> tuple[float, bool]:
-        """How far a tensor is from its shadow, relative to its norm; and whether its true value is zero."""
+    def error_of(self, tensor: Any) -> float:
+        """How far a tensor is from its shadow, relative to its norm."""
         with _outside_autograd():
             shadow = self._shadow(tensor)
-            if shadow is None:
-                return 0.0, False
-            own, there = _array(_widened(tensor)), _array(shadow)
-            return relative(own, there), _is_residue(own, there)
+            return 0.0 if shadow is None else relative(_array(_widened(tensor)), _array(shadow))
 
     # ------------------------------------------------------------------------------------------------- one call
     def _run_wide(self, call: Call, where: Where, inputs: Any, writes: list[bool]) -> _Wide | None:
@@ -251,9 +252,11 @@ class Shadows:
 
 def relative(own: Any, there: Any) -> float:
     """The norm of the difference, relative to the second; of the elements that are finite in both."""
-    finite = np.isfinite(own) & np.isfinite(there)
-    error = _norm((own - there)[finite])
-    return error / size if (size := _norm(there[finite])) else math.inf if error else 0.0
+    error, size = _norm(own - there), _norm(there)
+    if not math.isfinite(error + size):
+        finite = np.isfinite(own) & np.isfinite(there)
+        error, size = _norm((own - there)[finite]), _norm(there[finite])
+    return error / size if size else math.inf if error else 0.0
 
 
 def _result(origin: Origin, made: Any, here: Any, shadow: Any, wide: _Wide) -> Result:
@@ -266,7 +269,6 @@ def _result(origin: Origin, made: Any, here: Any, shadow: Any, wide: _Wide) -> R
         made=relative(own, near),
         inherited=relative(near, far),
         largest_input=max((error for error in wide.errors if error is not None), default=0.0),
-        is_residue=_is_residue(own, far),
         not_finite=_not_finite(own, far) if wide.is_finite else None,
     )
 
@@ -282,11 +284,6 @@ def _completed(origin: Origin, dtype: str, wide: _Wide | None) -> Origin:
     return replace(origin, unit=unit, outside=outside)
 
 
-def _is_residue(own: Any, there: Any) -> bool:
-    finite = np.isfinite(own) & np.isfinite(there)
-    return _norm(there[finite]) < _RESIDUE * _norm(own[finite])
-
-
 def _not_finite(own: Any, there: Any) -> tuple[complex, complex] | None:
     """The first element that float64 has as a number; else the first that is NaN in both."""
     own, there = own.reshape(-1), there.reshape(-1)
@@ -298,8 +295,12 @@ def _not_finite(own: Any, there: Any) -> tuple[complex, complex] | None:
 
 
 def _norm(values: Any) -> float:
-    largest = float(np.abs(values).max(initial=0.0))
-    return largest * float(np.sqrt((np.abs(values / largest) ** 2).sum())) if largest else 0.0
+    flat = np.abs(values).reshape(-1)
+    square = float(np.square(flat).sum())
+    if _SAFE < square < 1 / _SAFE or not len(flat):
+        return math.sqrt(square)
+    largest = float(flat.max())  # squares overflow, underflow, or are zero
+    return largest * _norm(flat / largest) if 0 < largest < math.inf else largest
 
 
 def _array(tensor: Any) -> Any:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
 from ... import _core
 from ..model.notebook import Shown
-from ..model.places import Place, ReleaseRecord
+from ..model.places import Place
 from ..model.protocol import is_tensor
 from ..model.walk import walk
 from ..model.wording import counted, dtype_name, names_text, source_text
@@ -19,7 +19,7 @@ from ..notes.finding import Finding, listed
 from ..program.frames import user_frames
 from ..program.names import MOST_FOR_LEAVES, names_of
 from .calls import Replay, kept_program, watch_function
-from .flow import Birth, Cut, Flow
+from .flow import ANOTHER_LEAF, Cut, Flow
 from .remedies import TO_PYTHON, cut_remedy, rule_remedy
 from .rules import Backward, Hop, norm, saved
 
@@ -150,29 +150,27 @@ class _Question:
             if x is self.loss and x.requires_grad:
                 return self._told("fine", (), 1.0)
             return self._none()
-        self._check_held()
         run = Backward(self.loss, (node, x.output_nr if x.grad_fn is not None else 0))
         path = tuple(
             PathStep(type(hop.node).__name__, Place.of(hop.node.made_at), edge.norm, _ratio(edge.norm, hop.norm))
             for hop, edge in run.path()
         )
         if run.gradient is None:
-            reasons = [
-                self._at(hop, "returns None", "its backward gives no gradient of this input")
-                for hop in run.hops
-                if hop.returns_none
-            ]
-            return self._told("none", reasons)
+            why = "its backward gives no gradient of this input"
+            return self._told("none", [self._at(hop, "returns None", why) for hop in run.hops if hop.returns_none])
         size = norm(run.gradient)
-        if not math.isfinite(size):
-            return self._told("not finite", self._not_finite(run), size, path)
-        if size == 0:
-            return self._told("zero", self._zeros(run), size, path)
-        own = norm(x.detach())
-        verdict = "small" if size < SMALL * min(1, own or 1) else "large" if size > LARGE * max(1, own) else "fine"
-        reasons = self._factors(run, path, verdict) if verdict != "fine" else []
+        verdict = _verdict(size, norm(x.detach()))
+        reasons = [] if bool(self.loss.detach().isfinite().all()) else self._births()
+        if verdict == "not finite":
+            reasons += self._not_finite(run)
+        elif verdict == "zero":
+            reasons += self._zeros(run)
+        elif verdict != "fine":
+            reasons += self._factors(run, verdict)
         if not x.is_leaf and not x.retains_grad:
             reasons.append(self._not_a_leaf())
+        if not reasons and not math.isfinite(float(self.loss.detach().sum())):
+            reasons.append(Finding("not finite", None, "the loss is not finite", "look at what it is computed from"))
         return self._told(verdict, reasons, size, path)
 
     # ------------------------------------------------------------------------------------------------- None
@@ -187,7 +185,8 @@ class _Question:
         is_plain, is_asked = self.flow is None and self.replay is None, x.requires_grad and bool(self.nodes)
         if is_plain and is_asked:
             reasons += self._lost_beside()
-        reasons += self._other_leaves()
+        if all(cut.cause != ANOTHER_LEAF for cut in recorded):
+            reasons += self._other_leaves()
         if not reasons and not is_plain:
             text = "the loss was not computed from it"
             reasons.append(Finding("unused", None, text, f"use it; {self._has_leaves()}"))
@@ -249,7 +248,7 @@ class _Question:
         for leaf in alike:
             name = names_text([self.names[id(leaf)]]) if id(leaf) in self.names else "one without a name"
             text = f"the loss was computed from another leaf with the same values: {name}"
-            found.append(Finding("another leaf", None, text, "ask for the gradient of that leaf, or use this one"))
+            found.append(Finding(ANOTHER_LEAF, None, text, "ask for the gradient of that leaf, or use this one"))
         return found
 
     def _has_leaves(self) -> str:
@@ -267,47 +266,38 @@ class _Question:
         return Finding("not a leaf", Place.of(self.x.grad_fn.made_at), text, "call retain_grad() before backward()")
 
     # ------------------------------------------------------------------------------------------------- values
-    def _check_held(self) -> None:
-        for node in self.nodes:
-            if node.released is not None and any(slot.state == "freed" for slot in node.saved):
-                raise RuntimeError(
-                    "why_grad: expected a graph whose saved tensors are there, got one that was freed by "
-                    f"{ReleaseRecord.of(node.released)}. To do: ask before backward, or pass retain_graph=True there"
-                )
-
     def _zeros(self, run: Backward) -> list[Finding]:
         """Nodes to which a gradient comes, and which send nothing on."""
         return [
             self._at(hop, "passes nothing on", *rule_remedy("zero", hop.node.op), evidence=_ranges(hop.node))
             for hop in run.hops
-            if hop.norm > 0 and any(edge.norm == 0 for edge in hop.edges)
+            if hop.norm != 0 and any(edge.norm == 0 for edge in hop.edges)
         ]
 
     def _not_finite(self, run: Backward) -> list[Finding]:
-        reasons = []
-        births = self._birth()
-        if births is not None:
-            at = ", ".join(f"{value:.4g}" for value in births.inputs)
-            text = f"{births.op} gives {births.value:.4g} of {at or 'finite values'} in the forward"
-            reasons.append(Finding("not finite", births.where.place, text, rule_remedy("not finite", births.op)[1]))
         hop = next((hop for hop in run.hops if hop.is_finite and hop.at_wrong), None)
-        if hop is not None:
-            values = ", ".join(f"{name} {value:.4g}" for name, value in hop.at_wrong.items())
-            op = "where" if hop.at_wrong["gradient"] == 0 else hop.node.op
-            _, todo = rule_remedy("not finite", op)
-            reasons.append(self._at(hop, "makes a value that is not finite", "", todo, evidence=values))
-        elif births is None:
-            reasons.append(Finding("not finite", None, "it comes from the loss itself", "look at the loss"))
-        return reasons
+        if hop is None:
+            return [Finding("not finite", None, "what came from the loss is not finite already", "look at the loss")]
+        values = ", ".join(f"{name} {value:.4g}" for name, value in hop.at_wrong.items())
+        op = "where" if hop.at_wrong.get("gradient") == 0 else hop.node.op
+        _, todo = rule_remedy("not finite", op, [*hop.at_wrong.values()][:-1])
+        return [self._at(hop, "makes a value that is not finite", "", todo, evidence=values)]
 
-    def _birth(self) -> Birth | None:
+    def _births(self) -> list[Finding]:
+        """Where the forward made values that are not finite."""
+        flow = self.flow
         if self.replay is not None:
             flow = Flow()
             self.replay.run(flow.look)
-            return flow.birth
-        return self.flow.birth if self.flow is not None else None
+        found = []
+        for birth in flow.births.values() if flow is not None else ():
+            of = ", ".join(f"{value:.4g}" for value in birth.inputs)
+            text = f"{birth.op} gives {birth.value:.4g} of {of or 'other values'} in the forward"
+            _, todo = rule_remedy("not finite", birth.op, birth.inputs)
+            found.append(Finding("not finite", birth.where.place, text, todo))
+        return found
 
-    def _factors(self, run: Backward, path: Sequence[PathStep], verdict: str) -> list[Finding]:
+    def _factors(self, run: Backward, verdict: str) -> list[Finding]:
         """The lines that make it so, those with the most extreme factors first."""
         groups: dict[tuple[str, Place | None], list[float]] = {}
         for hop, edge in run.path():
@@ -315,11 +305,11 @@ class _Question:
             groups.setdefault(key, []).append(_ratio(edge.norm, hop.norm))
         sign = 1 if verdict == "small" else -1
         weights = {key: sum(math.log10(one) for one in factors if one > 0) for key, factors in groups.items()}
-        found = []
+        found: list[Finding] = []
         for (op, place), factors in sorted(groups.items(), key=lambda one: sign * weights[one[0]]):
             weight = weights[op, place]
-            if sign * weight > -1:
-                continue
+            if sign * weight > -1 and found:
+                break
             times = f" in {counted(len(factors), 'node')}" if len(factors) > 1 else ""
             text = f"{op} multiplies the gradient by {10**weight:.2g}{times}"
             found.append(Finding(verdict, place, text, rule_remedy(verdict, op)[1]))
@@ -341,6 +331,14 @@ class _Question:
         name = f"`{self.names[id(self.x)]}` " if id(self.x) in self.names else ""
         subject = f"{name}{tuple(self.x.shape)} {dtype_name(self.x.dtype)}"
         return WhyGrad(subject, verdict, size, tuple(reasons), path, needs)
+
+
+def _verdict(size: float, own: float) -> str:
+    if not math.isfinite(size):
+        return "not finite"
+    if size == 0:
+        return "zero"
+    return "small" if size < SMALL * min(1, own or 1) else "large" if size > LARGE * max(1, own) else "fine"
 
 
 def _cut(lost: Any) -> Cut:
