@@ -274,6 +274,19 @@ def test_a_python_body_is_opaque_and_named():
     assert "Python" in why
 
 
+def test_what_numpy_writes_is_taken_as_exact():
+    def write():
+        x = clew.full((3,), 0.1) * 3
+        x.numpy()[:] += 5
+        y = x * 2
+        x.add_(1)
+        return y + x
+
+    told = clew.graph.precision(write)
+    assert told.findings == ()
+    assert told.results[0].error < 1e-7
+
+
 def test_a_training_step_is_told_by_module_and_leaves_no_trace():
     model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
 

@@ -147,7 +147,8 @@ def _is_square(origin: Origin) -> bool:
 
 
 def _is_average(origin: Origin) -> bool:
-    return origin.base in ("mean", "sum") or (origin.base in ("div", "mul") and any(map(_is_average, _parents(origin))))
+    sums = {"mean", "sum"}
+    return origin.base in sums or (origin.base in ("div", "mul") and any(one.base in sums for one in _parents(origin)))
 
 
 def _deep(origin: Origin) -> list[Origin]:

@@ -4,32 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from ... import _core
 from ..model.places import Place
 from ..program.modules import ModuleLog, module_label, record_modules
 
 Tensors = tuple[Any, ...]
-
-
-class Call(Protocol):
-    """What `_core.Call` and `Replayed` have in common."""
-
-    @property
-    def form(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def inputs(self) -> Tensors: ...
-    @property
-    def outputs(self) -> Tensors: ...
-    @property
-    def written(self) -> Tensors: ...
-    @property
-    def draws(self) -> bool: ...
-    def run(self) -> None: ...
-    def repeat_wide(self, inputs: list[Any]) -> list[Any]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +26,32 @@ class Where:
         return f"{self.place or 'an unknown line'}{module}{', backward' * self.in_backward}"
 
 
+@dataclass(slots=True)
+class Replayed:
+    """One step of a kept graph, which runs when :meth:`run` is called, on copies of what the block read."""
+
+    core: _core.Program
+    number: int
+    form: str
+    name: str
+    inputs: Tensors
+    written: Tensors
+    draws: bool
+    outputs: Tensors = ()
+
+    def run(self) -> None:
+        """As `_core.Call.run`."""
+        if self.form != "read":
+            self.outputs = tuple(self.core.run_step(self.number, list(self.inputs), False))
+
+    def repeat_wide(self, inputs: list[Any]) -> list[Any]:
+        """As `_core.Call.repeat_wide`."""
+        if self.form == "python":
+            raise NotImplementedError("its body is Python")
+        return self.core.run_step(self.number, inputs, True)
+
+
+Call = _core.Call | Replayed
 Look = Callable[[Call, Where], None]
 
 
@@ -95,30 +102,6 @@ def watch_function(function: Callable[..., Any], args: Sequence[Any], kwargs: di
 
 
 @dataclass(slots=True)
-class Replayed:
-    """One step of a kept graph, which runs when :meth:`run` is called, on copies of what the block read."""
-
-    core: _core.Program
-    number: int
-    form: str
-    name: str
-    inputs: Tensors
-    written: Tensors
-    draws: bool
-    outputs: Tensors = ()
-    is_python: bool = False
-
-    def run(self) -> None:
-        if self.form == "functional":
-            self.outputs = tuple(self.core.run_step(self.number, list(self.inputs), False))
-
-    def repeat_wide(self, inputs: list[Any]) -> list[Any]:
-        if self.is_python:
-            raise NotImplementedError("its body is Python")
-        return self.core.run_step(self.number, inputs, True)
-
-
-@dataclass(slots=True)
 class Replay:
     """Runs a kept graph step by step on copies, so that nothing of the user's changes; ``registers`` are its values."""
 
@@ -127,21 +110,17 @@ class Replay:
 
     def run(self, look: Look) -> None:
         """Show ``look`` each step, which has to run it. Random streams are afterwards where they were."""
-        registers, layouts = self.core.registers(), self.core.layouts()
+        registers = self.core.registers()
         self.registers = [None] * len(registers)
         memories: dict[int, Any] = {}
         for reg, tensor, grad_of in self.core.inputs():
             present = tensor.grad if grad_of else tensor
             if present is None:
                 continue
-            memory, shape, dtype, *_ = registers[reg]
+            memory = registers[reg][0]
             if memory not in memories:
                 memories[memory] = _core.whole_memory(present).clone()
-            strides, offset = layouts[reg]
-            place = _core.geometry_of(present)[0]
-            shift = place[2] - offset  # the tensor may be another one by now, elsewhere in its memory
-            geometry = (tuple(shape), tuple(strides), offset + shift, _core.dtypes[dtype])
-            self.registers[reg] = _core.tensor_on(memories[memory], geometry, False)
+            self.registers[reg] = _core.tensor_on(memories[memory], _core.geometry_of(present)[0], False)
         for reg, tensor in self.core.constants():
             self.registers[reg] = tensor
         states = [(stream, stream.get_state()) for stream in self.core.generators()]
@@ -158,13 +137,10 @@ class Replay:
             return
         values = self.registers
         given = tuple(None if reg < 0 else values[reg] for reg in inputs)
-        form = "read" if kind == "read" else "functional"
         writes = tuple(values[reg] for reg in written)
-        call = Replayed(
-            self.core, number, form, name.removeprefix("read."), given, writes, draws, is_python=kind == "python"
-        )
+        call = Replayed(self.core, number, kind, name.removeprefix("read."), given, writes, draws)
         look(call, Where(Place.of(site), None, in_backward))
-        for reg, made in zip(outputs, call.outputs, strict=True) if kind != "read" else ():
+        for reg, made in zip(outputs, call.outputs, strict=False):
             if reg >= 0:
                 values[reg] = made
 

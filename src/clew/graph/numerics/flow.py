@@ -103,7 +103,7 @@ class Flow:
     def _note_births(self, op: str, inputs: list[Any], outputs: list[Any], where: Where) -> None:
         floats = [one.detach() for one in inputs if one.dtype.is_floating_point]
         made = [one.detach() for one in outputs if one.dtype.is_floating_point]
-        for kind, asks in (("inf", _is_infinite), ("nan", _is_nan)):
+        for kind, asks in (("inf", _core.Tensor.isinf), ("nan", _core.Tensor.isnan)):
             if kind in self.births or not floats or op.rstrip("_") in _FILLS:
                 continue
             wrong = next((one for one in made if bool(asks(one).any())), None)
@@ -153,14 +153,6 @@ def _noted(tensor: Any, where: Where) -> _Input:
     elif lost is not None and not tensor.requires_grad:
         cut = Cut(lost.cause, Place.of(lost.site), where.place)
     return _Input(_core.memory_place(tensor), cut, tensor if is_leaf else None)
-
-
-def _is_infinite(tensor: Any) -> Any:
-    return tensor.isinf()
-
-
-def _is_nan(tensor: Any) -> Any:
-    return tensor.isnan()
 
 
 def first(truths: Any) -> int:

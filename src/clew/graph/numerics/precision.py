@@ -103,7 +103,9 @@ class Precision(Shown):
         lines += _more(len(self.lines) - _MOST_LINES, "line")
         lines += ["", *(map(str, self.findings[:_MOST_NOTES]) if self.findings else (_NOTHING,))]
         lines += _more(len(self.findings) - _MOST_NOTES, "finding")
-        lines += [f"opaque: {name}{f' at {place.short}' if place else ''}: {why}" for name, place, why in self.opaque]
+        for name, place, why in self.opaque[:_MOST_NOTES]:
+            lines.append(f"opaque: {name}{f' at {place.short}' if place else ''}: {why}")
+        lines += _more(len(self.opaque) - _MOST_NOTES, "opaque place")
         return "\n".join(lines)
 
 
@@ -229,8 +231,8 @@ def precision(what: Any, /, *args: Any, **kwargs: Any) -> Precision:
         replay = Replay(core)
         replay.run(gauge.shadows.look)
         names: dict[str, Any] = {"": what} if isinstance(what, _core.Tensor) else what._names
-        found = [(name, replay.registers[core.register_of(one)]) for name, one in names.items()]
-        return gauge.report(_results(gauge, found))
+        places = [(name, core.register_of(one)) for name, one in names.items()]
+        return gauge.report(_results(gauge, [(name, replay.registers[one]) for name, one in places if one >= 0]))
     if is_tensor(what) or not callable(what):
         got = "a tensor that nobody kept" if is_tensor(what) else type(what).__name__
         raise TypeError(

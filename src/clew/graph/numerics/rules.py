@@ -12,6 +12,7 @@ from ..._device import strided
 from ..model.places import ReleaseRecord
 from ..model.walk import walk
 from .flow import element, first
+from .shadow import norm_of
 
 Target = tuple[Any, int]  # a node and the number of its output
 
@@ -108,11 +109,7 @@ def _fitted(gradient: Any, output: Any) -> Any:
 
 def norm(tensor: Any) -> float:
     """Euclidean, in float64."""
-    wide = tensor.abs().to(_core.dtypes["float64"]).flatten()
-    if wide.numel() == 0:
-        return 0.0
-    largest = float(wide.max())
-    return largest * float((wide / largest).square().sum() ** 0.5) if 0 < largest < math.inf else largest
+    return norm_of(tensor.to(_core.dtypes["complex128" if tensor.dtype.is_complex else "float64"]).numpy())
 
 
 def saved(node: Any) -> dict[str, Any]:

@@ -24,7 +24,7 @@ _SAFE = 1e-250
 _TO_PYTHON = ("numpy", "buffer", "tolist", "dlpack")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Origin:
     """The operation that wrote a storage last, where, and what made its inputs."""
 
@@ -89,14 +89,25 @@ class _Wide:
 class _Storage:
     """A storage that was seen; its shadow has the same elements in float64."""
 
-    __slots__ = ("dtype", "memory", "origin", "wide")
+    __slots__ = ("dtype", "given", "memory", "origin", "wide")
 
     def __init__(self, tensor: Any) -> None:
         self.memory = _core.whole_memory(tensor)  # keeps it, so that its place is not used again
         self.dtype = tensor.dtype
         self.origin: Origin | None = None
         self.wide: Any = None
+        self.given: Any = None
         self.forget()
+
+    def give(self) -> None:
+        """Somebody outside may write to it from now on."""
+        self.given = self.memory.clone()
+
+    def follow(self) -> None:
+        """Where somebody outside has written to it, it is taken as exact again."""
+        if self.given is not None and not bool((self.given == self.memory).all()):
+            self.give()
+            self.forget()
 
     def forget(self) -> None:
         """The shadow becomes what the original is."""
@@ -153,7 +164,7 @@ class Shadows:
         shadows = [self._shadow(one) for one in inputs]
         has_values = any(one is not None for one in shadows) or call.name == "_cast"
         is_taken = call.name == "alias" or "empty" in call.name  # a view that a program notes; memory without values
-        if call.draws or is_taken or not has_values or not all(map(_is_known, inputs)):
+        if call.draws or is_taken or not has_values or not all(one is None or _is_dense(one) for one in inputs):
             return None
         here = [_widened(one, copies) for one, copies in zip(inputs, writes, strict=True)]
         there = [
@@ -192,11 +203,13 @@ class Shadows:
             if not _is_real(made):
                 if place in self._storages:
                     self._storages[place].forget()  # written as another dtype
-                elif far is not None:
-                    self._compare(origin, made, far)
+                elif far is not None and (count := int((_array(made) != _array(far)).sum())):
+                    self.flips.append(Flip(call.name, where, count, made.numel()))
                 continue
             storage = self._storages.get(place) or self._see(made)
             storage.origin = _completed(origin, _name(made), wide)
+            if storage.given is not None:
+                storage.give()
             shadow = storage.view(made)
             if wide is None or far is None or shadow is None:
                 if not is_new:
@@ -205,11 +218,6 @@ class Shadows:
             if is_new:
                 shadow.copy_(far)
             self._tell(_result(storage.origin, made, wide.here[number], shadow, wide))
-
-    def _compare(self, origin: Origin, made: Any, far: Any) -> None:
-        """A result of whole numbers or truths."""
-        if count := int((_array(made) != _array(far)).sum()):
-            self.flips.append(Flip(origin.op, origin.where, count, made.numel()))
 
     def _read(self, call: Call, where: Where) -> None:
         """A value goes to Python, which may decide by it."""
@@ -223,6 +231,7 @@ class Shadows:
             if np.isfinite(values).all() and ask(values[0]) != ask(values[1]):
                 self.flips.append(Flip(call.name, where, 1, 1))
         elif call.name in _TO_PYTHON:
+            self._storages[_core.memory_place(tensor)].give()
             function = where.place.function if where.place else "Python"
             self.opaque.setdefault((function, where), "values went to Python; what it makes of them is taken as exact")
 
@@ -232,6 +241,7 @@ class Shadows:
         if tensor is None or not _is_dense(tensor) or not _is_real(tensor) or _is_number(tensor):
             return None
         storage = self._storages.get(_core.memory_place(tensor)) or self._see(tensor)
+        storage.follow()
         return storage.view(tensor)
 
     def _see(self, tensor: Any) -> _Storage:
@@ -252,10 +262,10 @@ class Shadows:
 
 def relative(own: Any, there: Any) -> float:
     """The norm of the difference, relative to the second; of the elements that are finite in both."""
-    error, size = _norm(own - there), _norm(there)
+    error, size = norm_of(own - there), norm_of(there)
     if not math.isfinite(error + size):
         finite = np.isfinite(own) & np.isfinite(there)
-        error, size = _norm((own - there)[finite]), _norm(there[finite])
+        error, size = norm_of((own - there)[finite]), norm_of(there[finite])
     return error / size if size else math.inf if error else 0.0
 
 
@@ -294,13 +304,14 @@ def _not_finite(own: Any, there: Any) -> tuple[complex, complex] | None:
     return None
 
 
-def _norm(values: Any) -> float:
+def norm_of(values: Any) -> float:
+    """Euclidean; infinite or NaN where a value is."""
     flat = np.abs(values).reshape(-1)
     square = float(np.square(flat).sum())
     if _SAFE < square < 1 / _SAFE or not len(flat):
         return math.sqrt(square)
     largest = float(flat.max())  # squares overflow, underflow, or are zero
-    return largest * _norm(flat / largest) if 0 < largest < math.inf else largest
+    return largest * norm_of(flat / largest) if 0 < largest < math.inf else largest
 
 
 def _array(tensor: Any) -> Any:
@@ -322,10 +333,6 @@ def _is_real(tensor: Any) -> bool:
 
 def _is_dense(tensor: Any) -> bool:
     return tensor.layout is strided and not tensor.is_meta
-
-
-def _is_known(tensor: Any) -> bool:
-    return tensor is None or _is_dense(tensor)
 
 
 def _is_number(tensor: Any) -> bool:

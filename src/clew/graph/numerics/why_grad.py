@@ -187,7 +187,7 @@ class _Question:
             reasons += self._lost_beside()
         if all(cut.cause != ANOTHER_LEAF for cut in recorded):
             reasons += self._other_leaves()
-        if not reasons and not is_plain:
+        if not reasons and not (is_plain and is_asked):
             text = "the loss was not computed from it"
             reasons.append(Finding("unused", None, text, f"use it; {self._has_leaves()}"))
         needs = (
