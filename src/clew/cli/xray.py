@@ -8,6 +8,7 @@ import sys
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from .. import _core, memory
 from ..graph.explanations.explain import LIMIT
@@ -18,16 +19,18 @@ from ..graph.memory.timeline import Timeline
 from ..graph.model.protocol import Node
 from ..graph.notes.finding import Finding
 from ..graph.notes.observer import Observer
-from ..graph.numerics.precision import Precision
 from ..graph.pictures.picture import Picture
 from ..optim.optimizer import watchers
 from . import per_test, report, script
-from .digits import Digits
 from .held import Held, find_held, kept_graphs, living_leaves, scopes_at_the_end
 from .output import flush
 from .place import At
 from .recorder import Backward, GrowthCurve, Recorder, Replays
 from .stepping import Stepper
+
+if TYPE_CHECKING:
+    from ..graph.numerics.precision import Precision
+    from .digits import Digits
 
 HELP = "run a script and say what its graphs saved, what was freed and by which line"
 DESCRIPTION = """\
@@ -112,7 +115,8 @@ def main(options: argparse.Namespace) -> int:
         arguments = ["-p", "clew.cli.pytest_plugin", *arguments]
     recorder = Recorder(options.limit, at, draws=options.html is not None)
     watch, observer = Watch(warn=False), Observer(watchers)
-    stepper, digits = Stepper(at), Digits()
+    stepper = Stepper(at)
+    digits: Digits | None = None
     before = _counters()
     own_bytes = memory.stats().live  # constants of clew's own operations
     memory.reset_peak()
@@ -122,17 +126,21 @@ def main(options: argparse.Namespace) -> int:
     if options.step:
         stepper.start()
     if options.precision:
+        from .digits import Digits
+
+        digits = Digits()
         digits.start()
     try:
         ending = script.run(loaded, arguments, "xray")
     finally:
-        digits.stop()
+        if digits is not None:
+            digits.stop()
         stepper.stop()
         recorder.stop()
         observer.stop()
         watch.stop()
     flush()
-    found = _report(options, ending, recorder, watch, observer, before, own_bytes, digits.answer)
+    found = _report(options, ending, recorder, watch, observer, before, own_bytes, digits.answer if digits else None)
     report.show(found)
     if options.html is not None:
         from .html import page

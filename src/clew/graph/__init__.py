@@ -5,6 +5,10 @@ the node saved and which call freed it, and these functions read that. PyTorch h
 ``torch.autograd.graph``, hooks that change what a graph saves and which gradients flow, is ``clew.autograd.graph``.
 """
 
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
 from .explanations.explain import explain
 from .explanations.explanation import Explanation, GroupRecord, LeafRecord, NodeRecord, Note, SavedRecord, Totals
 from .exporting.export import export
@@ -25,13 +29,31 @@ from .memory.timeline_records import Series, Share
 from .memory.why_alive import Holder, Holders, why_alive
 from .model.places import Place, ReleaseRecord
 from .model.walk import nearest, walk
-from .numerics.precision import LineRecord, Precision, ResultRecord, precision
-from .numerics.why_grad import PathStep, WhyGrad, why_grad
 from .pictures.draw import draw
 from .pictures.film import Film, film
 from .pictures.picture import Picture
 from .program.modules import ModuleLog, module_of, record_modules
 from .pruning.verbs import cut, free
+
+if _TYPE_CHECKING:
+    from .numerics.precision import LineRecord, Precision, ResultRecord, precision
+    from .numerics.why_grad import PathStep, WhyGrad, why_grad
+
+_NUMERICS = {
+    **dict.fromkeys(("LineRecord", "Precision", "ResultRecord", "precision"), "precision"),
+    **dict.fromkeys(("PathStep", "WhyGrad", "why_grad"), "why_grad"),
+}
+
+
+def __getattr__(name: str) -> _Any:
+    if name not in _NUMERICS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(_import_module(f"{__name__}.numerics.{_NUMERICS[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_NUMERICS})
+
 
 __all__ = [
     "Change",
