@@ -7,6 +7,7 @@ import pytest
 
 import clew
 from clew import nn
+from clew.utils.checkpoint import checkpoint
 from tests.graph.healthy_models import HEALTHY
 
 F = nn.functional
@@ -325,6 +326,85 @@ def test_a_program_that_steps_an_optimizer_is_left_as_it_is():
     assert clew.equal(model.weight.grad, gradient)
     program.run()
     assert clew.isfinite(loss)
+
+
+def under_compile(x):
+    compiled = clew.compile(lambda x: (x + 1e5) - 1e5)
+    for _ in range(3):
+        result = compiled(x)
+    return result
+
+
+def under_vmap(x):
+    return clew.func.vmap(lambda row: (row + 1e5) - 1e5)(x[None])
+
+
+def under_grad(x):
+    return clew.func.grad(lambda x: ((x + 1e5) - 1e5).square().sum())(x)
+
+
+def under_jacrev(x):
+    return clew.func.jacrev(lambda x: (x + 1e5) - 1e5 + x)(x)
+
+
+def under_checkpoint(x):
+    x = x.clone().requires_grad_()
+    checkpoint(lambda x: ((x + 1e5) - 1e5).square(), x, use_reentrant=False).sum().backward()
+    return x.grad
+
+
+def in_inference_mode(x):
+    with clew.inference_mode():
+        y = x * 1
+        y += 1e5
+        y -= 1e5
+        return y
+
+
+def of_complex_parts(x):
+    z = clew.complex(x, x)
+    clew.view_as_real(z).add_(1e5)
+    return z - (1e5 + 1e5j)
+
+
+def after_resize(x):
+    y = x * 1
+    y.resize_(20).fill_(0.1)
+    return (y + 1e5) - 1e5
+
+
+def by_the_way(x):
+    first, second = (x + 1e5).split(2)
+    return clew.cat([second, first]) - 1e5
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        under_compile, under_vmap, under_grad, under_jacrev, under_checkpoint, in_inference_mode, of_complex_parts,
+        after_resize, by_the_way,
+    ],
+)  # fmt: skip
+def test_whoever_calls_the_operations(function):
+    told = clew.graph.precision(function, clew.rand(4))
+    assert told.findings[0].kind == "lost digits"
+    assert told.findings[0].text.startswith("sub leaves an error")
+    assert told.opaque == ()
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_steps_of_optimizers(sparse):
+    table = nn.Embedding(10, 4, sparse=sparse)
+    optimizer = (clew.optim.SparseAdam if sparse else clew.optim.AdamW)(table.parameters())
+
+    def step():
+        table(tensor([1, 2])).square().sum().backward()
+        optimizer.step()
+        return table.weight.sum()
+
+    told = clew.graph.precision(step)
+    assert told.findings == ()
+    assert told.results[0].error < 1e-6
 
 
 def test_float64_alone_has_nothing_to_compare():

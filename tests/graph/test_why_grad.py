@@ -7,6 +7,7 @@ import pytest
 
 import clew
 from clew import nn
+from clew.utils.checkpoint import checkpoint
 from tests.graph.healthy_models import HEALTHY
 
 F = nn.functional
@@ -326,6 +327,60 @@ def test_a_function_that_gives_no_gradient(x):
     told = clew.graph.why_grad(Stop.apply(x).sum(), x)
     assert (told.verdict, told.reasons[0].kind) == ("none", "returns None")
     assert "StopBackward" in told.reasons[0].text
+
+
+def by_parts(x, w):
+    first, second = x.unbind(0)[:2]
+    return first * 3 + second
+
+
+def in_place(x, w):
+    h = x.clone()
+    h.mul_(2)
+    h[:2].add_(w[:2])
+    return (h * h).sum()
+
+
+def under_checkpoint(x, w):
+    return checkpoint(lambda x: x.exp().sin(), x, use_reentrant=False).sum()
+
+
+def of_complex_numbers(x, w):
+    return (x * (w + 2j)).abs().sum()
+
+
+def recurrent(x, w):
+    clew.manual_seed(0)
+    return nn.LSTM(4, 4)(x[None, None])[0].sum()
+
+
+def compiled(x, w):
+    function = clew.compile(lambda x, w: (x * w).sum())
+    for _ in range(3):
+        loss = function(x, w)
+    return loss
+
+
+def long_chain(x, w):
+    for _ in range(5000):
+        x = x * 1.0001
+    return x.sum()
+
+
+@pytest.mark.parametrize(
+    "function", [by_parts, in_place, under_checkpoint, of_complex_numbers, recurrent, compiled, long_chain]
+)
+def test_the_norm_is_that_of_autograd(function, x, w):
+    for told in (clew.graph.why_grad(function, x, x, w), clew.graph.why_grad(function(x, w), x)):
+        (gradient,) = clew.autograd.grad(function(x, w), x)
+        assert told.verdict == "fine"
+        assert told.norm == pytest.approx(numpy.linalg.norm(gradient.numpy().astype(float)), rel=1e-5)
+
+
+def test_a_sparse_gradient():
+    table = nn.Embedding(10, 4, sparse=True)
+    loss = (table(clew.tensor([1, 2, 1])) * 2).sum()
+    assert clew.graph.why_grad(loss, table.weight).norm == pytest.approx(4 * 5**0.5)
 
 
 def test_leaves_the_graph_as_it_is(x):

@@ -121,7 +121,7 @@ class Gauge:
         where = result.origin.where
         if result.not_finite is not None:
             self._not_finite.setdefault(where, result)
-        line = self._lines.setdefault(where, [0, None, 0.0, 0.0, None])
+        line = self._lines.setdefault(where, [0, None, 0.0, 1.0, None])
         line[0] += 1
         if result.is_residue:
             return
