@@ -212,6 +212,16 @@ def test_the_error_is_the_distance_to_float64():
     assert line.operation == "sub"
 
 
+def test_a_value_that_passes_through_zero_in_a_loop_loses_nothing():
+    def swing(x):
+        seen = []
+        for step in range(-20, 21):
+            seen.append(x + (step * 0.05 - 0.3))  # near 0 once
+        return clew.stack(seen)
+
+    assert clew.graph.precision(swing, tensor([0.3 + 1e-6])).findings == ()
+
+
 def test_views_and_writes_in_place_follow_the_storage():
     def write(x):
         y = x.clone()

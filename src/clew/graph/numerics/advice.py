@@ -83,7 +83,10 @@ def advice(result: Result, calls: int) -> str:
     if op in ("acos", "asin"):
         return "near 1 these amplify: use atan2() of the sine and the cosine"
     if op in ("sin", "cos", "tan"):
-        return "the argument is so large that its rounding is a good part of a period: reduce it in float64 first"
+        return (
+            "the rounding of its argument is a good part of a period, or of the distance to a zero: reduce it in "
+            "float64 first"
+        )
     if result.error == 1:
         return "the result underflows to zero: work with logarithms (slogdet() for a determinant), or scale it"
     if any(part in op for part in _SOLVERS):

@@ -115,6 +115,7 @@ class Gauge:
     def __init__(self) -> None:
         self.shadows = Shadows(self._note)
         self._lines: dict[Where, list[Any]] = {}  # calls, worst result, largest made, largest amplification, cause
+        self._sizes: dict[tuple[Where, str], float] = {}  # the largest result of each operation of a line
         self._not_finite: dict[Where, Result] = {}
 
     def _note(self, result: Result) -> None:
@@ -125,11 +126,13 @@ class Gauge:
         line[0] += 1
         if result.is_residue:
             return
+        key = where, result.origin.op
+        self._sizes[key] = max(self._sizes.get(key, 0.0), result.size)
         line[2] = max(line[2], result.made)
         line[3] = max(line[3], result.error / max(result.origin.outside, result.origin.unit))
         if line[1] is None or _digits_lost(result) > _digits_lost(line[1]):
             line[1] = result
-        if _is_cause(result) and (line[4] is None or _jump(result) > _jump(line[4])):
+        if self._is_cause(result) and (line[4] is None or _jump(result) > _jump(line[4])):
             line[4] = result
 
     def report(self, results: Sequence[ResultRecord] = ()) -> Precision:
@@ -162,9 +165,10 @@ class Gauge:
     def _losses(self) -> list[Finding]:
         causes = []
         for where, (calls, worst, _, _, cause) in self._lines.items():
-            if worst is not None and is_long_sum(worst.origin, calls):
-                cause = worst if cause is not None or _digits_lost(worst) >= _MANY_ROUNDINGS else None
-            if cause is not None:
+            is_sum = worst is not None and is_long_sum(worst.origin, calls)
+            if is_sum and _digits_lost(worst) >= _MANY_ROUNDINGS:
+                causes.append((where, calls, worst))
+            elif cause is not None and self._is_cause(cause):
                 causes.append((where, calls, cause))
         causes.sort(key=lambda one: -_digits_lost(one[2]))
         return [
@@ -177,6 +181,20 @@ class Gauge:
             )
             for where, calls, cause in causes
         ]
+
+    def _is_cause(self, result: Result) -> bool:
+        """Whether the line loses digits that its inputs had.
+
+        A value that passes through zero in a loop has few digits then, which is as it should be: the error counts
+        relative to the largest result of the loop. An optimizer that divides a gradient by its size makes whole steps
+        of gradients that are zero but for rounding: they are as arbitrary in float64.
+        """
+        if result.origin.op.endswith("_step"):
+            return False
+        unit = result.origin.unit
+        error = result.error * result.size / (self._sizes[result.origin.where, result.origin.op] or 1.0)
+        limit = min(_FEW_DIGITS, _PART * _digits(unit))
+        return _digits_of(error, unit) >= limit and error >= 10 ** (_JUMP * limit) * max(result.origin.outside, unit)
 
     def _decisions(self) -> list[Finding]:
         found: dict[tuple[str, Where], list[int]] = {}
@@ -259,19 +277,6 @@ def _results(gauge: Gauge, tensors: Sequence[tuple[str, Any]]) -> list[ResultRec
         error = gauge.shadows.error_of(tensor)
         records.append(ResultRecord(name, error, _digits_of(error, unit)))
     return records
-
-
-def _is_cause(result: Result) -> bool:
-    """Whether the line loses digits that its inputs had.
-
-    An optimizer that divides a gradient by its size makes whole steps of gradients that are zero but for rounding: they
-    are as arbitrary in float64.
-    """
-    if result.origin.op.endswith("_step"):
-        return False
-    limit = min(_FEW_DIGITS, _PART * _digits(result.origin.unit))
-    jump = result.error / max(result.origin.outside, result.origin.unit)
-    return not result.is_residue and _digits_lost(result) >= limit and jump >= 10 ** (_JUMP * limit)
 
 
 def _jump(result: Result) -> float:

@@ -49,6 +49,8 @@ class Result:
     origin: Origin
     dtype: str
     shape: tuple[int, ...]
+    size: float
+    """The norm in float64."""
     error: float
     """Of the result against its shadow."""
     made: float
@@ -156,7 +158,7 @@ class Shadows:
         """How far a tensor is from its shadow, relative to its norm."""
         with _outside_autograd():
             shadow = self._shadow(tensor)
-            return 0.0 if shadow is None else relative(_array(_widened(tensor)), _array(shadow))
+            return 0.0 if shadow is None else relative(_array(_widened(tensor)), _array(shadow))[0]
 
     # ------------------------------------------------------------------------------------------------- one call
     def _run_wide(self, call: Call, where: Where, inputs: Any, writes: list[bool]) -> _Wide | None:
@@ -172,7 +174,7 @@ class Shadows:
             for one, copies, shadow in zip(inputs, writes, shadows, strict=True)
         ]
         values = [(_array(mine), _array(other)) for mine, other in zip(here, shadows, strict=True) if other is not None]
-        found = iter([relative(*pair) for pair in values])
+        found = iter([relative(*pair)[0] for pair in values])
         errors = [None if one is None else next(found) for one in shadows]
         is_finite = all(bool(np.isfinite(mine).all()) for mine, _ in values)
         try:
@@ -260,24 +262,26 @@ class Shadows:
         return storage.origin if storage is not None else None
 
 
-def relative(own: Any, there: Any) -> float:
-    """The norm of the difference, relative to the second; of the elements that are finite in both."""
+def relative(own: Any, there: Any) -> tuple[float, float]:
+    """The norm of the difference, relative to the second's, and that norm; of elements that are finite in both."""
     error, size = norm_of(own - there), norm_of(there)
     if not math.isfinite(error + size):
         finite = np.isfinite(own) & np.isfinite(there)
         error, size = norm_of((own - there)[finite]), norm_of(there[finite])
-    return error / size if size else math.inf if error else 0.0
+    return error / size if size else math.inf if error else 0.0, size
 
 
 def _result(origin: Origin, made: Any, here: Any, shadow: Any, wide: _Wide) -> Result:
     own, near, far = _array(_widened(made)), _array(here), _array(shadow)
+    error, size = relative(own, far)
     return Result(
         origin=origin,
         dtype=_name(made),
         shape=tuple(made.shape),
-        error=relative(own, far),
-        made=relative(own, near),
-        inherited=relative(near, far),
+        size=size,
+        error=error,
+        made=relative(own, near)[0],
+        inherited=relative(near, far)[0],
         largest_input=max((error for error in wide.errors if error is not None), default=0.0),
         not_finite=_not_finite(own, far) if wide.is_finite else None,
     )
