@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,7 +13,8 @@ import numpy as np
 
 from ... import _core
 from ..._device import strided
-from .calls import Call, Where
+from ..program.frames import user_frames
+from .calls import Call, Replayed, Where
 
 _DTYPES = _core.dtypes
 _WIDE = dict.fromkeys(("float16", "bfloat16", "float32", "float64"), _DTYPES["float64"])
@@ -234,7 +236,8 @@ class Shadows:
                 self.flips.append(Flip(call.name, where, 1, 1))
         elif call.name in _TO_PYTHON:
             self._storages[_core.memory_place(tensor)].give()
-            function = where.place.function if where.place else "Python"
+            frames = [] if isinstance(call, Replayed) else user_frames(sys._getframe(1))
+            function = frames[0].f_code.co_qualname if frames else where.place.function if where.place else "Python"
             self.opaque.setdefault((function, where), "values went to Python; what it makes of them is taken as exact")
 
     # ------------------------------------------------------------------------------------------------- storages
