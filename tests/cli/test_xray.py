@@ -58,6 +58,20 @@ def test_the_whole_report(xray: Run) -> None:
     assert "of 4 steps" in out
 
 
+def test_precision_names_the_line_that_loses_digits(xray: Run, tmp_path: Path) -> None:
+    loses = TRAIN.replace("** 2).mean()", "** 2).mean() + 1e5 - 1e5").replace('"trained"', '"trained", last.item() > 0')
+    plain, ran = xray(loses), xray(loses, options=("--precision",))
+    assert ran.returncode == 0, ran.stderr
+    head = ran.stdout.split("── precision ──")
+    assert head[0].startswith(plain.stdout.splitlines()[0])
+    told = head[1].split("The last of")[0]
+    assert re.search(r"train.py:9: sub leaves an error of .* digits lost.*To do: nearly equal numbers", told)
+    assert "precision" not in plain.stdout
+    healthy = xray(TRAIN, options=("--precision", "--html", "page.html")).stdout
+    assert "nothing to report: no line loses" in healthy
+    assert "nothing to report: no line loses" in (tmp_path / "page.html").read_text()
+
+
 def test_the_shares_of_a_step_add_up(xray: Run) -> None:
     lines = xray(TRAIN).stdout.split("── the step")[1].splitlines()
     shares = [float(line.split(" %")[0].split()[-1]) for line in lines if " %" in line]

@@ -28,6 +28,8 @@ def page(report: Report) -> Page:
         made.add("Error", error_section(report.error))
     if notes := text.notes_of(report):
         made.add(f"Notes ({len(notes)})", _notes(notes))
+    if report.precision is not None:
+        made.add("Precision", report.precision._repr_html_())
     if pictures := _pictures(report):
         made.add_graphs(pictures)
     if report.timeline is not None:

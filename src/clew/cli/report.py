@@ -73,6 +73,8 @@ def as_text(report: Report) -> str:
         parts.append("\n".join([_rule("notes"), *(f"  {found}" for found in notes)]))
     if report.tests:
         parts.append("\n".join([_rule("tests"), *per_test.lines(report.tests)]))
+    if report.precision is not None:
+        parts.append(f"{_rule('precision')}\n{report.precision}")
     parts.append(_graph(report))
     if report.counters["nodes_built"] or not _told_of_pytorch():
         parts.append(_totals(report))
