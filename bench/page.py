@@ -10,14 +10,20 @@ from bench.bars import verdicts
 from bench.rivals import RIVALS
 
 _METHOD = """\
-Each library runs in a process of its own, pinned to as many cores as it has threads. What they compute is compared
-before it is timed. Rounds alternate, one process works at a time, and the best round counts: a figure is the time
-of one call (in chains: of one product). What misses its bar is measured again when all else is done, by all its
-rivals and up to twice, because the neighbours of a shared machine are loud for minutes; all rounds count. `asked` is
-the least ratio that is good enough. *machine* is what the processor can do: a loop of nothing but fused multiply-adds
-(`bench/peak_flops.c`, built with `-march=native`; without a C compiler the best rate that any library reached), and
-`numpy.copyto` of 400 MB. Bytes are the peak of a fresh process's resident memory in five calls, over what the import
-left; what a compiler takes at the first call is not counted, what it leaves is."""
+How the figures are measured:
+
+* Each library runs in a process of its own, pinned to as many cores as it has threads.
+* The results of the libraries are compared before they are timed.
+* Rounds alternate, and one process works at a time. The best round counts.
+* A figure is the time of one call. In chains it is the time of one product.
+* `asked` is the least ratio that is good enough.
+* A figure that misses its threshold is measured again at the end, for all libraries, up to twice. All rounds count.
+  This is needed because other work on a shared machine disturbs it for minutes.
+* *machine* is what the processor can do. For arithmetic it is a loop of fused multiply-adds (`bench/peak_flops.c`,
+  built with `-march=native`). Without a C compiler it is the best rate that any library reached. For memory it is
+  `numpy.copyto` of 400 MB.
+* Bytes are the peak of the resident memory of a fresh process in five calls, minus the memory after the import. Memory
+  that a compiler takes at the first call only is not counted. Memory that it keeps is counted."""
 
 
 def write(figures: dict[str, Any], folder: str) -> None:

@@ -112,9 +112,9 @@ def sentence(results: dict[str, Result]) -> str:
     """What the README says of these programs."""
     same = sum(result.verdict == "same" for result in results.values())
     return (
-        f"Of {len(results)} programs of others, unmodified and pinned to commits, {same} give PyTorch's numbers under "
-        "`clew run --as-torch`\n([each, with times](docs/programs.md)); what stops a program is nearly always a name "
-        "that is missing."
+        f"Of {len(results)} programs by other authors, {same} give PyTorch's numbers under `clew run --as-torch`\n"
+        "([each, with times](docs/programs.md)). They are unmodified and pinned to commits. If a program stops,\n"
+        "nearly always a name is missing."
     )
 
 

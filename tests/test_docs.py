@@ -14,7 +14,7 @@ PATHS = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if
 
 
 @pytest.mark.beyond
-@pytest.mark.parametrize("page", ["seeing.md", "extending.md"])
+@pytest.mark.parametrize("page", ["seeing.md", "numerics.md", "extending.md"])
 def test_examples(page):
     ran = doctest.testfile(str(ROOT / "docs" / page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
     assert ran.attempted > 0

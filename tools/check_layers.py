@@ -45,6 +45,7 @@ GRAPH = (
     "iterations",
     "gradients",
     "notes",
+    "numerics",
     "pruning",
     "freezing",
 )

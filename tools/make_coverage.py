@@ -47,11 +47,11 @@ NOT_APPLICABLE = re.compile(
     r"|.*(cudnn|miopen|mkldnn|fbgemm|nnapi|vitals|quantize|fake_quant|hash_tensor|hspmm|sspaddmm).*|(Tensor\.)?q_\w+"
 )
 TITLES = {
-    "same": "the name is there; where its results differ from PyTorch's, the random comparisons and the tests say so",
-    "deviation": "there, and different on purpose",
-    "refuses": "there, so that programs can import it; calling it raises `NotImplementedError`",
-    "missing": "not there (yet)",
-    "not applicable": "for machines, number formats or compilers that clew is not made for; some are there and refuse",
+    "same": "clew has the name; tests compare its results with PyTorch's",
+    "deviation": "clew has the name, and differs on purpose",
+    "refuses": "programs can import the name; calling it raises `NotImplementedError`",
+    "missing": "clew does not have the name (yet)",
+    "not applicable": "for machines, number formats or compilers that clew does not support; some can be imported",
 }
 
 
@@ -177,8 +177,8 @@ def paragraph(found: dict[str, list[tuple[str, str, str]]]) -> str:
         total = sum(counts.values()) - counts["not applicable"]
         told.append(f"{counts['same'] + counts['deviation']} of {total} in {title(place)}")
     return (
-        f"Of the public names of PyTorch 2.13 that apply to a CPU clew has: {', '.join(told)} "
-        "([each name](docs/coverage.md), with what to use instead)."
+        f"clew has these of PyTorch 2.13's public names that apply to a CPU: {', '.join(told)}.\n"
+        "[The list of names](docs/coverage.md) has a replacement for each missing name."
     )
 
 

@@ -27,10 +27,13 @@ ASPECTS = {
 
 INTRODUCTION = """# Where clew differs from PyTorch, on purpose
 
-What is not listed here and differs from PyTorch 2.13 (CPU) is a mistake. Each entry has a program that the tests run
-under both libraries: an entry that no longer differs as it says fails. The random comparisons leave out what stands
-here, and nothing else.
-(What clew does not have at all is in the [README](../README.md#what-it-does-not-do).)
+This page lists the known differences between clew and PyTorch 2.13 on the CPU. Each entry has a program that the tests
+run under both libraries. A test fails if an entry no longer differs as described. Random comparisons of the two
+libraries ignore the differences of this page, and no others.
+
+If a result differs and is not listed here, please report it as a bug. Two kinds of differences are listed elsewhere:
+names and arguments that clew lacks ([coverage](coverage.md), [README](../README.md#what-it-does-not-do)), and text
+that is printed for people, such as the rest of an error message after PyTorch's sentence.
 
 <!-- Written by tools/make_deviations.py from docs/deviations.toml. -->
 """
@@ -93,7 +96,7 @@ def page() -> str:
                 continue
             lines.append(f'<a id="{entry["name"]}"></a>\n\n### {entry["what"]}\n')
             lines.append(f"```python\n{entry['probe'].strip()}\n```\n")
-            lines.append("| | | here |\n|---|---|---|")
+            lines.append("| | | result of the program |\n|---|---|---|")
             for who, words, result in (
                 ("clew", entry["ours"], entry["our_outcome"]),
                 ("PyTorch 2.13", entry["pytorch"], entry["pytorch_outcome"]),

@@ -11,11 +11,11 @@ def operations_page() -> str:
     lines = [
         "# Operations",
         "",
-        "Written by `tools/make_stubs.py` from the registry. *Keeps* says what a node saves for its backward, input by",
-        "input: only what stands beside an input that needs a gradient is kept. `help(torch.exp)` shows an operation's",
-        "shapes, dtypes and errors, too. [Examples](#examples) are below.",
+        "This page is written by `tools/make_stubs.py` from the registry. *Saves* lists, for each input, what a node",
+        "saves for its backward. A node saves it only if that input needs a gradient. `help(torch.exp)` also shows an",
+        "operation's shapes, dtypes and errors. [Examples](#examples) are below.",
         "",
-        "| operation | node | keeps | what it does |",
+        "| operation | node | saves | what it does |",
         "|---|---|---|---|",
     ]
     examples: list[str] = []

@@ -8,6 +8,7 @@
 #include <nanobind/stl/string.h>
 
 #include "bind/calls/parse.h"
+#include "bind/calls/repeat.h"
 #include "bind/errors.h"
 #include "bind/graph/node_sequence.h"
 #include "bind/types/objects.h"
@@ -107,6 +108,7 @@ class Call {
 public:
     Call(OpCall& call, PythonInterpreter& handler) : call_(&call), handler_(handler) {}
     void end() { call_ = nullptr; }
+    bool has_run() const { return has_run_; }
 
     std::string form() const { return form_name(call().form); }
     std::string name() const {
@@ -145,6 +147,7 @@ public:
         return list;
     }
     void run();
+    nb::list repeat_wide(nb::list inputs) const { return repeat(call(), std::move(inputs), true); }
 
 private:
     OpCall& call() const {
@@ -174,7 +177,7 @@ public:
         PyObject* const result = PyObject_CallOneArg(handler_.ptr(), view.ptr());
         seen.end();
         Py_DECREF(checked(result));
-        if (call.form == Form::Functional && !call.outputs.empty() && !call.outputs[0])
+        if (call.form == Form::Functional && !seen.has_run())
             fail(ErrorKind::Runtime, "%s: expected the interpreter to run() the call", call.op.name);
     }
 
@@ -236,7 +239,9 @@ void init_interpreter(nb::module_& module) {
         .def_prop_ro("arguments", &Call::arguments, "all arguments, as the schema orders them")
         .def_prop_ro("differentiable", &Call::differentiable,
                      "what its node has edges for: the place of the argument and, in a list, of the item")
-        .def("run", &Call::run, "Hands it to what lies below.");
+        .def("run", &Call::run, "Hands it to what lies below.")
+        .def("repeat_wide", &Call::repeat_wide, nb::arg("inputs"),
+             "The results of the operation on other tensors, of float64; nobody looks on, no graph is recorded.");
     nb::class_<PythonInterpreter>(module, "Interpreter", nb::type_slots(slots),
                                   "Interpreter(handler): while it is on the stack of a thread, handler(call) is called "
                                   "for each operation there, and has to run() it. With composites=True it gets what is "

@@ -151,6 +151,13 @@ void init_watching(nb::module_& m) {
             look();
         },
         nb::arg("look"), "Calls it, and nobody who records or times sees what it computes.");
+    m.def(
+        "running_node",
+        []() -> nb::object {
+            if (!running_node.active) return nb::none();
+            return nb::make_tuple(nb::steal(checked(site_object(running_node.site))), running_node.sequence);
+        },
+        "(line, sequence number) of the node whose rule this thread runs, while a MemoryTimeline is on; else None.");
     init_backward_log(m);
     init_replay_events(m);
     init_growth_watch(m);

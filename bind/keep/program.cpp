@@ -1,5 +1,6 @@
 #include "bind/keep/program.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -7,6 +8,7 @@
 #include <nanobind/stl/string.h>
 
 #include "bind/calls/parse.h"
+#include "bind/calls/repeat.h"
 #include "bind/errors.h"
 #include "bind/graph/replay_events.h"
 #include "bind/graph/site.h"
@@ -154,6 +156,31 @@ struct KeptProgram {
         const int reg = program.tracked[static_cast<std::size_t>(kept.index)].reg;
         return program.of(reg).made_by < 0 ? -1 : reg;  // it shares the memory of a leaf that is an input now
     }
+    // Runs one step by itself, on these tensors.
+    nb::list run_step(int number, nb::list inputs, bool wide) {
+        const Program& of = present();
+        if (number < 0 || static_cast<std::size_t>(number) >= of.steps.size())
+            fail(ErrorKind::Value, "run_step: expected a step of the program, got %d", number);
+        const Step& step = of.steps[static_cast<std::size_t>(number)];
+        if (step.action->kind != StepKind::Run)
+            fail(ErrorKind::Value, "run_step: expected a step that runs an operation, got %s", kind_of(step));
+        std::vector<Tensor> none(step.inputs.size()), results(step.outputs.size());
+        const CallDetails details{.name = step.action->name, .generator = step.action->generator};
+        const OpCall call{*step.action->op, none, step.action->attributes.data(), results, step.action->form, &details};
+        return repeat(call, std::move(inputs), wide);
+    }
+    // The streams that steps draw from, each once.
+    nb::list generators() {
+        nb::list result;
+        std::vector<const Generator*> seen;
+        for (const Step& step : present().steps) {
+            Generator* const one = step.action->generator;
+            if (one == nullptr || std::ranges::find(seen, one) != seen.end()) continue;
+            seen.push_back(one);
+            result.append(nb::cast(one, nb::rv_policy::reference));
+        }
+        return result;
+    }
     void run() {
         const ReplayTimer timer;
         replay(program, -1);
@@ -198,6 +225,12 @@ void forward(nb::handle object) {
     timer.done(*program, "forward");
 }
 
+nb::object program_of_tensor(nb::handle object) {
+    const TensorObject* const tensor = as_tensor(object.ptr());
+    Program* const program = tensor ? kept_by(*tensor).program : nullptr;
+    return program && program->self ? nb::borrow(static_cast<PyObject*>(program->self)) : nb::none();
+}
+
 bool is_filled_again(nb::handle tensor, nb::handle node) {
     const TensorObject* const made = as_tensor(tensor.ptr());
     const Program* const program = made ? kept_by(*made).program : nullptr;
@@ -230,6 +263,9 @@ void init_program(nb::module_& module) {
              })
         .def_prop_ro("revision", [](KeptProgram& kept) { return kept.present().revision; })
         .def("run", &KeptProgram::run)
+        .def("run_step", &KeptProgram::run_step, nb::arg("number"), nb::arg("inputs"), nb::arg("wide"),
+             "The results of one step on these tensors; what it writes in place is written.")
+        .def("generators", &KeptProgram::generators)
         .def("check", [](KeptProgram& kept) { check_whole(kept.program); })
         .def("steps", &KeptProgram::steps)
         .def("registers", &KeptProgram::registers)
@@ -248,6 +284,8 @@ void init_program(nb::module_& module) {
         },
         "The passes over a plan that CLEW_PASSES can leave out: name, and what the pass gives.");
     module.def("kept_forward", &forward, nb::arg("tensor"));
+    module.def("kept_program", &program_of_tensor, nb::arg("tensor"),
+               "The Program of the block that made the tensor; None where nobody kept it.");
     module.def("is_filled_again", &is_filled_again, nb::arg("tensor"), nb::arg("node"),
                "Whether tensor.forward() makes what the node saved once more.");
     init_program_file(module);

@@ -15,8 +15,8 @@ THREAD = Thread("How is a computation graph created and freed?")
 
 @THREAD.question(
     "Does each round of the loop create a completely new graph, and is the one from the round before freed?",
-    "Yes. When y is bound to a new result, nobody holds the old one, and its graph goes at once: no collector has "
-    "to come by.",
+    "Yes. When y is assigned a new result, nothing references the old one, and its graph is freed at once. No garbage "
+    "collector is needed.",
 )
 def a_new_graph_each_round() -> None:
     a = torch.ones(2, 3, requires_grad=True)
@@ -32,8 +32,8 @@ def a_new_graph_each_round() -> None:
 
 @THREAD.question(
     "If I call y.backward(), is the graph freed within the loop?",
-    "What it saved is; the nodes stay until y goes. torch.sum saved nothing, so for y = torch.sum(a) there is "
-    "nothing to free.",
+    "What the graph saved is freed. The nodes stay until y is freed. torch.sum saves nothing, so for y = torch.sum(a) "
+    "there is nothing to free.",
 )
 def what_backward_frees() -> None:
     a = torch.ones(2, 3, requires_grad=True)
@@ -49,9 +49,9 @@ def what_backward_frees() -> None:
 @THREAD.question(
     "Can I treat the graph as static: put new data into a.data in a loop and call y.forward() and y.backward() on "
     "the graph that is built?",
-    "Yes, if it is kept: in `with torch.keep_graph():`. Otherwise a graph keeps the data of the forward that ran: "
-    "after a.data = t it gives the gradient at the old data, and y.forward() says what to do. Running the operations "
-    "again costs a tenth of a microsecond for each node.",
+    "Yes, if it was recorded in `with torch.keep_graph():`. Otherwise a graph keeps the data of the forward that ran: "
+    "after a.data = t it gives the gradient at the old data. y.forward() then raises an error with the solution. "
+    "Running the operations again costs a tenth of a microsecond for each node.",
 )
 def a_static_graph() -> None:
     a = torch.tensor([2.0, 3.0], requires_grad=True)
@@ -74,8 +74,8 @@ def a_static_graph() -> None:
 
 @THREAD.question(
     "With retain_graph=True in a loop of 100 rounds: are all 100 graphs in memory, or the last one only?",
-    "The last one. retain_graph keeps what one graph saved; the graph itself lives as long as someone holds its "
-    "result, and each round rebinds y.",
+    "Only the last one. retain_graph keeps what one graph saved. The graph itself lives as long as something "
+    "references its result, and each iteration assigns y again.",
 )
 def retain_graph_in_a_loop() -> None:
     a = torch.ones(1000, requires_grad=True)
@@ -90,7 +90,8 @@ def retain_graph_in_a_loop() -> None:
 
 @THREAD.question(
     "What exactly is the operation that frees the graph?",
-    "Python's scoping. The graph goes with the last name that leads to it: rebinding, del, or the end of a function.",
+    "Python's reference counting. A graph is freed when the last name that leads to it is assigned again or deleted, "
+    "or when its function ends.",
 )
 def what_frees_a_graph() -> None:
     a = torch.ones(3, requires_grad=True)
@@ -108,8 +109,8 @@ def what_frees_a_graph() -> None:
 @THREAD.question(
     "If a variable is updated in the loop with a value whose graph was retained, does the graph expand at each "
     "iteration?",
-    "Yes: the new u leads to the graph of the old one. It grows by a few nodes a round, and every backward goes "
-    "through all of it. Start each round from u.detach().",
+    "Yes. The new u leads to the graph of the old u. The graph grows by a few nodes in each iteration, and every "
+    "backward runs through all of it. Start each iteration from u.detach().",
 )
 def a_graph_that_grows() -> None:
     matrix, b = torch.eye(2), torch.ones(2)
@@ -135,8 +136,8 @@ def a_graph_that_grows() -> None:
 @THREAD.question(
     "What percentage of the time of forward and backward is spent on forming the graph? How big is the hit of "
     "dynamic construction?",
-    "It can be measured, here or with clew xray. For large tensors it is next to nothing; for tiny ones it is the "
-    "share below, and a fraction of a microsecond an operation.",
+    "You can measure it, with this program or with clew xray. For large tensors it is nearly nothing. For tiny tensors "
+    "it is the share printed below, and a fraction of a microsecond for each operation.",
 )
 def the_price_of_a_dynamic_graph() -> None:
     def share(width: int) -> float:

@@ -12,8 +12,8 @@ THREAD = Thread("Which is freed, which is not?")
 @THREAD.question(
     "A hundred backward passes, each after y = sum(x(a)) in the loop, pass. If y.backward() frees the graph, and "
     "x and a are in it, why can the second round find x and a?",
-    "Each round makes a new graph. Freed means: the graph no longer refers to what it saved. The tensors a, "
-    "x.weight and x.bias belong to your variables, so they live on and the next round saves them again.",
+    'Each iteration builds a new graph. "Freed" means that the graph no longer references what it saved. The tensors '
+    "a, x.weight and x.bias belong to your variables. They live on, and the next iteration saves them again.",
 )
 def a_forward_in_the_loop() -> None:
     x = torch.nn.Linear(3, 3)
@@ -30,9 +30,9 @@ def a_forward_in_the_loop() -> None:
 
 @THREAD.question(
     "Moving y = torch.sum(x(a)) out of the loop makes the second y.backward() fail. Why?",
-    "There is one graph now, made where y was. The first backward dropped what its AddmmBackward0 had saved (a, "
-    "which the gradient of the weight needs), and nothing made it anew. Make y inside the loop, or keep what is "
-    "saved with retain_graph=True.",
+    "Now there is one graph, built at the line of y. The first backward freed what its AddmmBackward0 had saved: a, "
+    "which the gradient of the weight needs. Nothing saved it again. Compute y inside the loop, or use "
+    "retain_graph=True.",
 )
 def a_forward_outside_the_loop() -> None:
     x = torch.nn.Linear(3, 3)
@@ -45,9 +45,9 @@ def a_forward_outside_the_loop() -> None:
 
 @THREAD.question(
     "When is the graph created, and which variables and modules are in it?",
-    "It is made as the operations run, one node for each: linear, then sum. A module is no part of it; its "
-    "parameters are, as leaves, because they require a gradient. a does not: the graph saves it, for the gradient "
-    "of the weight, but has no edge to it.",
+    "The graph is created while the operations run, with one node for each: linear, then sum. A module is not part of "
+    "the graph. Its parameters are leaves of the graph, because they require a gradient. a requires none: the graph "
+    "saves a for the gradient of the weight, but has no edge to a.",
 )
 def what_the_graph_contains() -> None:
     x = torch.nn.Linear(3, 3)
@@ -61,8 +61,8 @@ def what_the_graph_contains() -> None:
 
 @THREAD.question(
     "Is x freed too? And a? If I look at a after y.backward(), it still exists. What are the buffers that are freed?",
-    "Every object can be referred to from many places, and freeing removes the graph's reference only. What you "
-    "hold stays; what only the graph held, such as the hidden activation here, goes at that moment.",
+    "Several variables can reference one object. Freeing removes only the reference of the graph. What your variables "
+    "reference stays. What only the graph referenced is freed at that moment, such as the hidden activation here.",
 )
 def what_you_hold_lives_on() -> None:
     a = torch.randn(1000, 10)
@@ -80,9 +80,9 @@ def what_you_hold_lives_on() -> None:
 @THREAD.question(
     "x_out = x(a) stands outside the loop, y = torch.sum(x_out) inside. y is rebuilt each time, yet it fails. Does "
     "sum not make a graph?",
-    "sum makes a new node each time, but its edge leads to the node of x_out, which was made once, outside. The "
-    "first backward freed that shared part, and the second fails in it, not in the sum. Make x_out inside the loop, "
-    "or retain the graph.",
+    "sum creates a new node each time. But the edge of this node leads to the node of x_out, which was created once, "
+    "outside. The first backward freed that shared part, and the second fails in it, not in the sum. Compute x_out "
+    "inside the loop, or retain the graph.",
 )
 def a_part_outside_the_loop() -> None:
     x = torch.nn.Linear(3, 3)
@@ -99,8 +99,8 @@ def a_part_outside_the_loop() -> None:
 
 @THREAD.question(
     "And with x_out = x(a) in the loop as well?",
-    "Then every round makes the whole graph. It is calling operations that makes a graph; that some of them stand "
-    "in the forward() of a module makes no difference.",
+    "Then every iteration builds the whole graph. Calling an operation adds to the graph. It makes no difference "
+    "whether the call is in the forward() of a module.",
 )
 def everything_in_the_loop() -> None:
     x = torch.nn.Linear(3, 3)
@@ -114,7 +114,7 @@ def everything_in_the_loop() -> None:
 
 @THREAD.question(
     "Two backward passes in one round of the loop?",
-    "The second goes through the graph that the first has freed. The error says which call did.",
+    "The second one needs the graph that the first one has freed. The error names the call that freed it.",
 )
 def twice_in_one_round() -> None:
     x = torch.nn.Linear(3, 3)
@@ -128,8 +128,8 @@ def twice_in_one_round() -> None:
 @THREAD.question(
     "a = torch.tensor(2.0, requires_grad=True); c = a * 5; c.backward(). After that the buffer is deleted: which, "
     "when 5 is no tensor?",
-    "The node read the number 5 for its derivative, and what a rule reads counts as saved. So the second backward "
-    "fails; a and its gradient are yours and stay.",
+    "The node needs the number 5 for its derivative, so the number counts as saved. That is why the second backward "
+    "fails. a and its gradient are referenced by your variables and stay.",
 )
 def a_number_is_saved_too() -> None:
     a = torch.tensor(2.0, requires_grad=True)
@@ -143,7 +143,7 @@ def a_number_is_saved_too() -> None:
 
 @THREAD.question(
     "Does every graph break at the second backward?",
-    "No: one that saved nothing has nothing to free. The derivative of a sum is known from the shape alone.",
+    "No. A graph that saved nothing has nothing to free. The derivative of a sum depends on the shape alone.",
 )
 def a_graph_that_saves_nothing() -> None:
     a = torch.ones(3, requires_grad=True)

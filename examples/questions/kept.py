@@ -14,8 +14,8 @@ THREAD = Thread("What does freeing of the graph exactly mean?")
 
 @THREAD.question(
     "Even after k.backward(), k has its backward graph, and m = k has it too. Is that so?",
-    "Yes. backward drops what the nodes saved; nodes and edges stay as long as someone holds the result. k and m "
-    "are two names of one tensor, so requires_grad and grad_fn are the same.",
+    "Yes. backward frees what the nodes saved. Nodes and edges stay as long as something references the result. k and "
+    "m are two names of one tensor, so requires_grad and grad_fn are the same.",
 )
 def the_nodes_stay() -> None:
     x = torch.tensor([3.0], requires_grad=True)
@@ -32,8 +32,8 @@ def the_nodes_stay() -> None:
 
 @THREAD.question(
     "With m = k.detach(), is the graph of k garbage collected when the loop's scope ends?",
-    "It goes the moment k goes; the collector is off in this program. m shares the values of k, not its history, "
-    "and says where it was lost.",
+    "The graph is freed at the moment when k is freed. (The garbage collector is off in this program.) m shares the "
+    "values of k, not its history. m stores the line where the history was lost.",
 )
 def detach_lets_the_graph_go() -> None:
     gc.disable()
@@ -56,9 +56,9 @@ def detach_lets_the_graph_go() -> None:
 
 @THREAD.question(
     "Why are the backward graphs kept in memory when the saved tensors are gone anyway?",
-    "The nodes belong to whoever holds a result, and a result must be able to say what it is: repr shows its "
-    "grad_fn, an error names the line that made it, and a part that saved nothing can be run again. They are small: "
-    "a node is a few hundred bytes at most, while what they save is as large as your data.",
+    "A result keeps its nodes alive because it needs them: repr shows its grad_fn, an error names the line that "
+    "created it, and a part that saved nothing can be run again. Nodes are small. A node has a few hundred bytes at "
+    "most, and what it saves is as large as your data.",
 )
 def what_stays_is_small() -> None:
     x = torch.rand(1_000_000, requires_grad=True)
@@ -75,7 +75,8 @@ def what_stays_is_small() -> None:
 @THREAD.question(
     "The documentation of retain_graph says: if False, the graph used to compute the grads will be freed. Is that "
     "correct?",
-    "Not to the letter. What the graph saved is freed; the graph is not. One can still walk it after backward.",
+    "Not literally. What the graph saved is freed, but the graph is not. You can still follow its nodes after "
+    "backward.",
 )
 def what_retain_graph_retains() -> None:
     x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -90,8 +91,8 @@ def what_retain_graph_retains() -> None:
 
 @THREAD.question(
     "Can a backward graph be reused later, even if the saved tensors that it referred to have been freed?",
-    "No: without them there is no derivative to compute. Retain the graph, which keeps the tensors; or run the "
-    "forward again, which makes them anew. Gradients of two runs add up.",
+    "No. Without the saved tensors the derivative can't be computed. Retain the graph, which keeps the tensors. Or run "
+    "the forward again, which saves them again. The gradients of two runs add up.",
 )
 def reuse_needs_what_was_saved() -> None:
     x = torch.tensor([1.0, 2.0], requires_grad=True)

@@ -13,9 +13,9 @@ THREAD = Thread("A tutorial, Computational Graphs")
 
 @THREAD.question(
     "The graph is built as operations execute: which grad_fn has a leaf, a power, a sum, and what do they point to?",
-    "A leaf was made by you and has none. Each result has the node of the operation that made it, and "
-    "next_functions leads on to the nodes of its inputs; a leaf is represented by the AccumulateGrad node that "
-    "fills its gradient.",
+    "A leaf was created by you and has no grad_fn. A result has the node of the operation that created it. "
+    "next_functions leads to the nodes of its inputs. A leaf is represented by its AccumulateGrad node, which adds to "
+    "the leaf's gradient.",
 )
 def how_it_is_built() -> None:
     x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -30,7 +30,8 @@ def how_it_is_built() -> None:
 
 @THREAD.question(
     "What is the graph of trace(x @ x.T), where x appears twice?",
-    "A matrix product whose two edges come together again in the one leaf. Its gradient is the sum over both: 2x.",
+    "It has a matrix product with two edges, and both lead to the same leaf. The gradient is the sum over both edges: "
+    "2x.",
 )
 def a_matrix_twice() -> None:
     x = torch.randn(2, 3, requires_grad=True)
@@ -42,7 +43,7 @@ def a_matrix_twice() -> None:
 
 @THREAD.question(
     "Is the gradient of sin(x)**2 at 2 equal to sin(2x)?",
-    "Yes: backward applies the chain rule node by node, 2 sin x times cos x.",
+    "Yes. backward applies the chain rule node by node: 2 sin x times cos x.",
 )
 def the_chain_rule() -> None:
     x = torch.tensor([2.0], requires_grad=True)
@@ -55,7 +56,7 @@ def the_chain_rule() -> None:
 
 @THREAD.question(
     "What do two backward passes with retain_graph=True give?",
-    "Gradients accumulate in .grad until you zero it: the second run doubles it.",
+    "Gradients accumulate in .grad until you set them to zero. The second run doubles the gradient.",
 )
 def gradients_accumulate() -> None:
     x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -69,7 +70,7 @@ def gradients_accumulate() -> None:
 
 @THREAD.question(
     "x is used in several terms, x**2 + x**3 at 3, or in two branches, 2x + 3x. What is the gradient?",
-    "The sum over the paths: 2*3 + 3*9 = 33, and 2 + 3 = 5.",
+    "It is the sum over the paths: 2*3 + 3*9 = 33, and 2 + 3 = 5.",
 )
 def several_paths() -> None:
     x = torch.tensor([3.0], requires_grad=True)
@@ -85,8 +86,9 @@ def several_paths() -> None:
 @THREAD.question(
     "y = x**2; x.data += 1; y.sum().backward(). The tutorial expects an error because x changed. PyTorch raises "
     "none and gives 4, 6, 8. And here?",
-    ".data keeps the version counter still, here as there, so the version cannot tell. But the write is noted with "
-    "the memory that the graph saved, and backward refuses a gradient that would be wrong.",
+    "A write through .data does not change the version counter, in clew as in PyTorch, so the version can't reveal the "
+    "write. But clew records the write with the memory that the graph saved. backward raises instead of returning a "
+    "wrong gradient.",
 )
 def a_write_through_data() -> None:
     x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -98,8 +100,8 @@ def a_write_through_data() -> None:
 
 @THREAD.question(
     "Is x += 1 on a tensor used in a computation safe? And after backward, under no_grad?",
-    "In place on a leaf that requires a gradient is an error at once. After backward, under no_grad, nothing needs "
-    "the old value and it is what every optimizer does.",
+    "A write in place to a leaf that requires a gradient is an error at once. After backward, under no_grad, nothing "
+    "needs the old value. Every optimizer writes this way.",
 )
 def writing_in_place() -> None:
     x = torch.tensor([1.0], requires_grad=True)
@@ -115,8 +117,8 @@ def writing_in_place() -> None:
 
 @THREAD.question(
     "Saved by one operation and then written by another: which of these fails?",
-    "exp saves its result, because the derivative is the result: writing to it breaks backward. add saves nothing: "
-    "writing to its result is harmless.",
+    "exp saves its result, because its derivative is the result. Writing to this result breaks backward. add saves "
+    "nothing, so writing to its result is harmless.",
 )
 def what_may_be_written() -> None:
     x = torch.tensor([1.0], requires_grad=True)
@@ -133,7 +135,8 @@ def what_may_be_written() -> None:
 
 @THREAD.question(
     "The training loop: does the graph of one step outlive it?",
-    "No: the graph of a step goes when loss is bound anew. The bytes alive at the end of each step are the same.",
+    "No. The graph of a step is freed when loss is assigned again. The number of bytes alive at the end of each step "
+    "is the same.",
 )
 def the_training_loop() -> None:
     model = torch.nn.Linear(10, 1)
@@ -156,8 +159,8 @@ def the_training_loop() -> None:
 
 @THREAD.question(
     "A common pitfall is a memory leak from graphs that are kept. How does one happen, and how does it show?",
-    "losses.append(loss) keeps the graph of every step: the nodes, and without a backward all that they saved. "
-    "Append loss.item(). clew xray names the variable: losses[0] ... losses[9].",
+    "losses.append(loss) keeps the graph of every step alive: the nodes, and without a backward everything that they "
+    "saved. Append loss.item() instead. clew xray names the variable: losses[0] ... losses[9].",
 )
 def a_list_of_losses() -> None:
     x = torch.rand(1000, requires_grad=True)

@@ -79,7 +79,7 @@ def reset_peak() -> None:
 
 
 def empty_cache() -> None:
-    """Return to the system what waits for reuse: blocks of elements, and memory of nodes that were freed.
+    """Return cached memory to the system: blocks of elements, and memory of freed nodes.
 
     Example:
         >>> clew.memory.empty_cache()
@@ -90,18 +90,18 @@ def empty_cache() -> None:
 
 
 def budget(size: int | str) -> Budget:
-    """Keep what the graphs of a block save below `size`, by computing dropped values again in backward.
+    """Limit the bytes that the graphs of a block save to `size`. Backward computes dropped values again.
 
-    Put a whole training step into the block. What is dropped is chosen while the step runs: what costs least to compute
-    again for its bytes and was not used for long. Gradients have the same bits as without a budget.
+    Put a whole training step into the block. While the step runs, values are dropped that are cheap to compute again
+    for their size and were not used for long. Gradients have the same bits as without a budget.
 
     Args:
-        size: bytes, or a text as "64 MB" or "1.5 GiB".
+        size: bytes, or a text such as "64 MB" or "1.5 GiB".
 
     Raises:
         ValueError: `size` is not such a text, or not positive.
-        BudgetError: the graph needs more, whatever is dropped: before the backward begins, or at the end of a block
-            without one. `least` says how much it takes.
+        BudgetError: the graph needs more, whatever is dropped. It is raised before the backward begins, or at the end
+            of a block without one. Its `least` is the smallest size that works.
         NotImplementedError: the block is inside another one, `keep_graph()` or a transform.
 
     Example:
@@ -122,11 +122,11 @@ def budget(size: int | str) -> Budget:
 
 
 def timeline() -> Timeline:
-    """Record every allocation of tensor data: when it lives, and which line of the forward caused it.
+    """Record every allocation of tensor data: when it is alive, and which line of the forward caused it.
 
-    Use it around a training step. What a backward allocates is shown under the line whose operation's derivative did.
-    The recording costs about a microsecond an allocation while it runs, and nothing afterwards. Memory of NumPy or
-    other libraries is not in it.
+    Use it around a training step. Memory that a backward allocates is attributed to the line of the operation whose
+    derivative allocated it. While it runs, the recording costs about a microsecond an allocation. Memory of NumPy or
+    other libraries is not included.
 
     Example:
         >>> x = clew.ones(1000, requires_grad=True)

@@ -56,7 +56,7 @@ def test_the_loop_of_the_thread(torch):
     assert error.node is h.grad_fn
     assert (error.made_at.line, error.freed_at.line) == (made, freed)
     text = str(error)
-    for told in (f"{HERE}:{made}", f"{HERE}:{freed}", "make it inside the loop", "retain_graph=True"):
+    for told in (f"{HERE}:{made}", f"{HERE}:{freed}", "compute it inside the loop", "retain_graph=True"):
         assert told in text
 
 
@@ -95,7 +95,7 @@ def test_a_graph_that_was_kept_can_be_filled_again():
     ):
         with pytest.raises(RuntimeError, match="a second time") as caught:
             run()
-        assert str(caught.value).endswith(f"; or, as clew.keep_graph kept it, {advice}")
+        assert str(caught.value).endswith(f"; or, because clew.keep_graph recorded it, {advice}")
     z = (a * a).sum()  # of no program, and beside one
     z.backward()
     with pytest.raises(RuntimeError, match="a second time") as caught:

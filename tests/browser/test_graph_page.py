@@ -170,12 +170,12 @@ def test_the_slider_goes_through_the_life_of_the_graph(opened, picture):
     page = opened(picture.html)
     page.page.select_option(".folding", "nothing")
     page.at_moment(0)
-    assert page.text(".moment") == "1/3 built"
+    assert page.text(".moment") == "moment 1 of 3: built"
     assert "held" in page.classes("ExpBackward0")
     page.at_moment(1)
     assert "held" in page.classes("ExpBackward0")
     page.at_moment(2)
-    assert page.text(".moment").startswith("3/3 after backward() at test_graph_page.py")
+    assert page.text(".moment").startswith("moment 3 of 3: after backward() at test_graph_page.py")
     assert "freed" in page.classes("ExpBackward0")
     dashes = page.page.locator(".box.freed .card").first.evaluate("card => getComputedStyle(card).strokeDasharray")
     assert dashes != "none"

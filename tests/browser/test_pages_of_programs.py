@@ -107,7 +107,7 @@ def test_every_tab_can_be_read(opened, reports, name, width):
 def test_it_opens_on_the_graph_as_built_with_all_in_sight(opened, reports, name, width):
     page = shown(opened, reports, name, width)
     assert page.page.locator("[role=tab][aria-selected=true]").inner_text() == "Graph"
-    assert page.text(".moment") == "1/2 built"
+    assert page.text(".moment") == "moment 1 of 2: built"
     assert page.page.evaluate(OUT_OF_SIGHT) == 0
     assert len(page.boxes()) >= 6
 
@@ -170,4 +170,4 @@ def test_the_last_backward_is_shown_and_others_can_be(opened, reports):
     page.page.wait_for_selector(".graph:not([hidden])[data-ready=yes]")
     assert page.page.locator(".graph:visible").count() == 1
     page.at_moment(1)
-    assert page.text(".moment") == "2/2 after backward 1 at gpt.py:58"
+    assert page.text(".moment") == "moment 2 of 2: after backward 1 at gpt.py:58"

@@ -60,7 +60,7 @@ def test_each_section(report, opened):
     growth = visible("Growth")
     assert "total" in growth
     assert "train.py:12" in growth
-    assert "total holds the graphs of" in visible("Notes (1)")
+    assert "total keeps the graphs of" in visible("Notes (1)")
     assert "total = total + loss" in page.locator(".marked:visible").inner_text()
 
 

@@ -56,14 +56,14 @@ WRONG_USE = {
     "xray": "expected SCRIPT (the Python script to run; -: from standard input), got nothing",
     "run -m": "expected SCRIPT (the Python script to run; -: from standard input), got nothing",
     "completion": "expected SHELL (one of bash, zsh, fish, tcsh, powershell), got nothing",
-    "doctor --fast": "expected no arguments but those above, got --fast",
-    "bench now": "expected no arguments but those above, got now",
-    "xray --fast train.py": "expected no arguments but those above, got --fast; the script's own options stand after "
+    "doctor --fast": "expected only the arguments above, got --fast",
+    "bench now": "expected only the arguments above, got now",
+    "xray --fast train.py": "expected only the arguments above, got --fast; the script's own options stand after "
     "its name",
     "xray --limit -1 train.py": "argument --limit: expected a number of nodes, 1 or more, got '-1'",
     "xray --limit 0 train.py": "argument --limit: expected a number of nodes, 1 or more, got '0'",
     "xray --limit few train.py": "argument --limit: expected a number of nodes, 1 or more, got 'few'",
-    "--fast": "expected no arguments but those above, got --fast",
+    "--fast": "expected only the arguments above, got --fast",
 }
 
 

@@ -40,7 +40,7 @@ def test_a_training_script(xray: Run, tmp_path: Path) -> None:
     assert "2 · Linear" in page
     assert "model.0.weight" in page
     assert "activations saved by the graph" in page
-    assert "No line held the graphs" in page
+    assert "No line kept the graphs" in page
     assert not re.search(r'(src|href)="(?!data:)', page)  # nothing is loaded from anywhere
 
 
@@ -66,7 +66,7 @@ def test_a_script_that_leaks_and_ends_in_our_error(xray: Run, tmp_path: Path) ->
     assert "clew.autograd.errors.GraphFreedError" in page.replace("<wbr>", "")
     assert re.search(r"created at</td><td>train.py:8", page)
     assert re.search(r"train.py:6[^<]*</td><td>total</td>", page)
-    assert "`total` holds the graphs of" in ran.stdout  # in the text, too
+    assert "`total` keeps the graphs of" in ran.stdout  # in the text, too
 
 
 def test_a_script_without_a_graph(xray: Run, tmp_path: Path) -> None:

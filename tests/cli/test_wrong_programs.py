@@ -17,13 +17,13 @@ ROWS, COLUMNS = 24, 80  # of a terminal as it opens
 
 # The line to be named, by its text; and what else the screen must say.
 PROGRAMS = {
-    "leak_total": ("total = total + loss", ["`total` holds the graphs of", ".item()"]),
+    "leak_total": ("total = total + loss", ["`total` keeps the graphs of", ".item()"]),
     "leak_list": (
         "loss = model(",
         ["`losses` keeps the graphs of 9 earlier losses", "36 nodes", "append(loss.item())"],
     ),
-    "leak_hidden_state": ("self.average = 0.9", ["`tracker.average` holds the graphs of", ".detach()"]),
-    "leak_hook": (".square().mean().backward()", ["`activations` holds the graphs of", ".detach()"]),
+    "leak_hidden_state": ("self.average = 0.9", ["`tracker.average` keeps the graphs of", ".detach()"]),
+    "leak_hook": (".square().mean().backward()", ["`activations` keeps the graphs of", ".detach()"]),
     "in_place_residual": ("out += x", ["`out` has this memory", "'add_'", "write out of place, or clone"]),
     "in_place_step": ("optimizer.step()", ["`model.2.weight` has this memory", "before the optimizer's step"]),
     "in_place_leaf": (None, ["The leaf is `model.0.weight`", "under no_grad()"]),

@@ -40,7 +40,7 @@ def runs_without_a_hint(xray: Run, script: str) -> None:
     """To its end, and nothing is said of what keeping its step would win."""
     printed = reported(xray, script + "print('went on')\n")
     assert "went on" in printed
-    assert "its operations would take" not in printed
+    assert "these would take" not in printed
 
 
 def test_a_replay_is_one_event_with_its_line_calls_and_time(xray: Run) -> None:
@@ -64,8 +64,8 @@ def test_a_kept_program_is_one_event(xray: Run) -> None:
 def test_what_keeping_would_win_is_told(xray: Run) -> None:
     printed = reported(xray, STEP + "for _ in range(101):\n    step()\n")
     hint = re.search(
-        r"this step is the same in (\d+) of 100 iterations; kept \(clew.compile\), its operations would take "
-        r"([\d.]+) µs; now the step takes [\d.]+ .s",
+        r"(\d+) of 100 iterations run the same operations; under clew.compile these would take ([\d.]+) µs, "
+        r"now the step takes [\d.]+ .s",
         printed,
     )
     assert hint, printed
@@ -83,7 +83,7 @@ def test_what_keeping_would_win_is_told(xray: Run) -> None:
 )
 def test_where_nothing_would_be_won_it_is_silent(xray: Run, loop: str) -> None:
     printed = reported(xray, STEP + loop)
-    assert "its operations would take" not in printed
+    assert "these would take" not in printed
     assert "replays" not in printed
 
 

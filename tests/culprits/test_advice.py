@@ -24,7 +24,7 @@ def test_a_value_from_outside_the_loop(torch):
     program = second_backward.value_made_outside_the_loop
     assert advice_of(torch, program) == (
         f"`h` was created at {line(program, 'made')}, outside the loop at line {program.lines['made'] + 1}, and used "
-        f"again at {line(program, 'used')}: make it inside the loop, or retain the graph: retain_graph=True at "
+        f"again at {line(program, 'used')}: compute it inside the loop, or retain the graph: retain_graph=True at "
         f"{line(program, 'freed')}"
     )
 
@@ -92,7 +92,7 @@ def test_carried_over_and_nothing_else(torch):
     with pytest.raises(torch.autograd.errors.GraphFreedError) as caught:
         run()
     assert "carried over" in caught.value.advice
-    assert "add the losses up and call backward once, after the loop, or retain" in caught.value.advice
+    assert "add the losses and call backward once, after the loop, or retain" in caught.value.advice
 
 
 def test_a_value_carried_from_turn_to_turn(torch):
@@ -111,12 +111,12 @@ def test_a_value_carried_from_call_to_call(torch):
 def test_a_trunk_that_two_losses_share(torch):
     advice = advice_of(torch, second_backward.two_losses_share_a_trunk)
     assert advice.startswith("`features` was created at")
-    assert "add the losses up and call backward once" in advice
+    assert "add the losses and call backward once" in advice
 
 
 def test_the_same_graph_twice(torch):
     advice = advice_of(torch, second_backward.the_same_loss_twice)
-    assert advice.startswith("`loss` was run backward before: compute it again before each backward, or retain")
+    assert advice.startswith("`loss` had a backward before: compute it again before each backward, or retain")
 
 
 def test_retaining_too_late(torch):
@@ -163,7 +163,7 @@ def test_the_same_loss_again_after_a_step(torch):
 
     with pytest.raises(torch.autograd.errors.GraphFreedError) as caught:
         run()
-    assert caught.value.advice.startswith("`loss` was run backward before: compute it again before each backward; ")
+    assert caught.value.advice.startswith("`loss` had a backward before: compute it again before each backward; ")
 
 
 def test_the_closure_of_lbfgs(torch):
@@ -206,7 +206,7 @@ def test_an_inner_backward_keeps_its_own_advice(torch):
     outer.register_hook(lambda gradient: inner.backward())
     with pytest.raises(torch.autograd.errors.GraphFreedError) as caught:
         outer.backward()
-    assert caught.value.advice.startswith("`inner` was run backward before")
+    assert caught.value.advice.startswith("`inner` had a backward before")
 
 
 def test_a_freed_node_that_is_read_outside_a_backward(torch):

@@ -164,8 +164,8 @@ def test_text(x: Any) -> None:
     y = x.exp() * x
     text = str(clew.graph.ledger(y))
     assert "MulBackward0 (test_ledger.py:" in text
-    assert "other (4,) float32, 16 B, held, also held by x" in text
-    assert text.endswith("held only by the graph: 16 B\nalso held by living tensors: 16 B")
+    assert "other (4,) float32, 16 B, held, also kept alive by x" in text
+    assert text.endswith("kept alive by the graph alone: 16 B\nalso kept alive by other tensors: 16 B")
 
 
 def test_it_changes_and_holds_nothing(x: Any) -> None:

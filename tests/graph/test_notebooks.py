@@ -21,7 +21,7 @@ QUESTIONS = {
     "clew.explain(loss)": "MeanBackward0",
     "clew.explain(loss).nodes[0]": "MeanBackward0",
     "clew.explain(loss).totals": "releases",
-    "clew.graph.ledger(loss)": "held only by the graph",
+    "clew.graph.ledger(loss)": "kept alive by the graph alone",
     "clew.graph.diff(before, loss.exp())": "ExpBackward0",
     "before": "11 nodes",
     "clew.why_alive(loss)": "loss",

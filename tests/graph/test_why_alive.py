@@ -52,7 +52,7 @@ def test_a_node() -> None:
 def test_nobody() -> None:
     told = clew.graph.why_alive(clew.ones(2), {})
     assert told.holders == ()
-    assert "no name" in str(told)
+    assert "no variable" in str(told)
 
 
 @pytest.mark.parametrize("wrong", [None, 3, "x"])
@@ -198,7 +198,7 @@ def test_what_holds_the_graph_but_not_the_tensor() -> None:
     told = clew.why_alive(h)
     assert [holder.path for holder in told.holders] == ["h"]
     assert [holder.path for holder in told.graph_holders] == ["total"]
-    assert "its graph is part of the graph of\n  total → MulBackward0" in str(told)
+    assert "its graph is also kept alive by the graph of\n  total → MulBackward0" in str(told)
     assert total.requires_grad
 
 

@@ -311,7 +311,7 @@ def test_a_tensor_of_another_block_gets_no_name():
         loss = (x * 2).sum()
     batch = x
     x = clew.full((3,), 7.0)
-    with pytest.raises(ValueError, match="expected a tensor that the program reads or makes for 'x', got another"):
+    with pytest.raises(ValueError, match="expected a tensor that the program reads or computes for 'x', got another"):
         program.name(loss=loss, x=x)
     with pytest.raises(KeyError):
         program["loss"]
@@ -326,9 +326,7 @@ def test_a_folder_that_is_not_there_names_the_file(path):
         y = clew.ones(2) * 2
     program.name(y=y)
     missing = path.parent / "nowhere" / "program.clew"
-    with pytest.raises(
-        FileNotFoundError, match=rf"expected a file in a folder that is there: '{re.escape(str(missing))}'"
-    ):
+    with pytest.raises(FileNotFoundError, match=rf"expected a file in an existing folder: '{re.escape(str(missing))}'"):
         program.save(missing)
 
 

@@ -129,7 +129,7 @@ def test_why_tells_times_and_when_they_are_regained() -> None:
     model = clew.nn.Sequential(clew.nn.Linear(3, 4), clew.nn.Tanh(), clew.nn.Linear(4, 1))
     function = clew.compile(lambda x: model(x).sum())
     function(clew.ones(2, 3))
-    assert "as Python" not in function.why()  # nothing was replayed
+    assert "a Python call" not in function.why()  # nothing was replayed
     for _ in range(20):
         function(clew.ones(2, 3))
     ((_, _, _, _, hits, misses, _, eager, recording, planning, replay, *_),) = function._describe()
@@ -137,7 +137,7 @@ def test_why_tells_times_and_when_they_are_regained() -> None:
     assert min(eager, recording, planning, replay) > 0
     assert replay < eager  # no Python and no nodes of Python's operations
     count = -(-(recording + planning) // (eager - replay))
-    assert f": regained after at least {count} {'call' if count == 1 else 'calls'}\n" in function.why() + "\n"
+    assert f"; pays off after {count} {'call' if count == 1 else 'calls'} at the earliest\n" in function.why() + "\n"
 
 
 def test_why_tells_misses_of_each_variant() -> None:

@@ -80,6 +80,13 @@ def test_known_counts_of_forward_and_backward():
     assert all(event.cpu_parent is backward for event in inside)
 
 
+def test_a_rule_whose_first_gradient_nobody_needs_is_seen():
+    model = clew.nn.LSTM(4, 8)  # its input needs no gradient: the first result of the layer's rule is none
+    with clew.profiler.profile() as prof:
+        model(clew.ones(3, 2, 4))[0].sum().backward()
+    assert any("recurrent_layer_backward" in event.name for event in prof.events())
+
+
 def test_a_profile_changes_no_result():
     def gradients(record):
         clew.manual_seed(0)

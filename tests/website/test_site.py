@@ -98,7 +98,7 @@ def test_links_to_other_sites_are_no_placeholders(pages):
     [
         ("1-first-graph", ["tensor([2., 4., 6.])", "tensor([5., 7., 9.])", "tensor(33.)"]),  # 2x; 2x + 3; 2 * 3 + 3 * 9
         ("2-what-is-freed", ["Trying to backward through the graph a second time", "tensor([2., 2., 2.])"]),
-        ("3-finding-a-leak", ["`history` holds the graphs of", "history[3]", "0 warnings"]),
+        ("3-finding-a-leak", ["`history` keeps the graphs of", "history[3]", "0 warnings"]),
         ("4-second-order", ["(tensor(12., grad_fn=<MulBackward0>), tensor(12.))", "tensor([4., 2.])"]),  # 3x², 6x; H e1
         ("5-keeping-a-graph", ["(5.0, tensor([[4., 0., 2.]]))", "(8.0, tensor([12.,  0.]))"]),  # Σa², 2a; Σa³, 3a²
     ],

@@ -61,7 +61,7 @@ def write(path: str | os.PathLike[str], kind: str, content: Any, entries: Sequen
     parts = packed(kind, content, entries)
     target = Path(path)
     if not target.parent.is_dir():  # before a name is made that the caller has never heard of
-        raise FileNotFoundError(errno.ENOENT, "expected a file in a folder that is there", str(path))
+        raise FileNotFoundError(errno.ENOENT, "expected a file in an existing folder", str(path))
     with tempfile.NamedTemporaryFile(dir=target.parent, prefix=target.name, delete=False) as file:
         try:
             file.writelines(parts)
@@ -98,14 +98,14 @@ def unpacked(data: bytes, kind: str) -> tuple[Any, dict[str, memoryview]]:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise ProgramError(f"not a {kind}: expected a file that clew wrote, got another one") from None
     _need(found == kind, f"it is a file of another kind ({found!r:.60})")
-    _need(version == str(_VERSION), f"it is of version {version!r:.20}, and this clew reads version {_VERSION}")
+    _need(version == str(_VERSION), f"it has version {version!r:.20}, and this clew reads version {_VERSION}")
     _need(isinstance(digest, str) and len(digest) == len(_BLANK), "it has no digest")
     blank = text.replace(digest.encode(), _BLANK.encode(), 1)
-    _need(hashlib.sha256(b"".join((blank, rest))).hexdigest() == digest, "it is damaged: its digest is another")
+    _need(hashlib.sha256(b"".join((blank, rest))).hexdigest() == digest, "it is damaged: its digest does not match")
     try:
         return json.loads(content), {name: _slice(rest, one["data_offsets"]) for name, one in header.items()}
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ProgramError(f"the file is not in order: {error}") from None
+        raise ProgramError(f"the file is inconsistent: {error}") from None
 
 
 def _looks_like(data: bytes) -> str:
@@ -123,4 +123,4 @@ def _slice(data: memoryview, offsets: Any) -> memoryview:
 
 def _need(holds: bool, text: str) -> None:
     if not holds:
-        raise ProgramError(f"expected a file of clew that is whole, but {text}")
+        raise ProgramError(f"expected a complete file of clew, but {text}")

@@ -35,7 +35,7 @@ class _GraphError(RuntimeError):
 
 
 class GraphFreedError(_GraphError):
-    """A backward needs what an earlier one has freed.
+    """A backward needs saved tensors that an earlier one has freed.
 
     Example:
         >>> x = clew.ones(1, requires_grad=True)
@@ -66,8 +66,8 @@ class GraphFreedError(_GraphError):
     used_at: Site | None = None
     """The line that used it, in the part of the graph that is new."""
     advice: str = (
-        "make this value again before each backward. Specify retain_graph=True in the call that freed it if you need "
-        "to backward through the graph a second time."
+        "compute this value again before each backward. Specify retain_graph=True in the call that freed it if you "
+        "need to backward through the graph a second time."
     )
     """The smallest repair; the message ends with it."""
 
@@ -125,7 +125,7 @@ class InplaceError(_GraphError):
 
 
 class NoGradError(_GraphError):
-    """A backward was asked of something that has no history.
+    """A backward was called on a tensor without history.
 
     Example:
         >>> x = clew.ones(1, requires_grad=True)
@@ -212,7 +212,7 @@ class BudgetError(RuntimeError):
 
 
 class ReplayError(RuntimeError):
-    """A kept program can't run again as it was recorded: an input or a value that Python read differs, or a step fails.
+    """A kept program can't be replayed: an input or a value that Python read differs, or a step fails.
 
     Nothing has been changed.
 
@@ -249,10 +249,9 @@ class ReplayError(RuntimeError):
 
 
 class ProgramError(ReplayError):
-    """A file is no program or graph of clew, it is damaged, or what it holds can't be run.
+    """A file is no program or graph of clew, it is damaged, or its program can't be run.
 
-    A program that was loaded raises it from `run()` and `forward()`, too, where one that was recorded raises a
-    `ReplayError`.
+    A loaded program raises it from `run()` and `forward()`, too, where a recorded one raises a `ReplayError`.
 
     Example:
         >>> import os, tempfile
@@ -268,9 +267,9 @@ class ProgramError(ReplayError):
 
 
 class KeepWarning(UserWarning):
-    """A compiled function stays eager; says what it does that a replay could not repeat, and where.
+    """A compiled function stays eager; the message names the cause and its line.
 
-    Or a kept program runs with an optimizer's option as it was recorded, while it has another value by now.
+    Or a kept program runs with the recorded value of an optimizer's option, which has changed since.
 
     Example:
         >>> issubclass(clew.KeepWarning, UserWarning)

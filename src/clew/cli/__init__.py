@@ -14,17 +14,17 @@ __all__ = ["commands_of", "main", "parser"]
 
 _EXAMPLES = """\
 examples:
-  clew xray train.py --epochs 3              run it, then say what its graphs saved, freed and still hold
-  clew xray --as-torch train.py              a script that says `import torch`
-  clew xray --html report.html train.py      the same as a page, with the graph and the memory of a step
+  clew xray train.py --epochs 3              run it, then report what its graphs saved and freed
+  clew xray --as-torch train.py              a script that imports torch
+  clew xray --html report.html train.py      the report as a page, with graph and memory
   clew xray --at train.py:46 train.py        the backward that this line calls
   clew xray -m package.train                 a module; -c 'PROGRAM' and - (standard input) work as in python
-  clew xray -m pytest tests                  what each test builds and leaves behind
+  clew xray -m pytest tests                  what each test builds and leaves alive
   clew run --as-torch train.py               run a script that was written for PyTorch
   clew doctor                                versions, instruction set, threads, and what is slow here
   clew bench                                 a short table of speed on this machine, in 20 seconds
 
-Options of clew stand before the script's name; all that follows it belongs to the script.
+Options of clew stand before the script's name. Arguments after it belong to the script.
 """
 
 
@@ -42,7 +42,7 @@ class _Parser(argparse.ArgumentParser):
         """Arguments that are none of this parser's."""
         runs_a_script = any(action.dest == "script" for action in self._actions)
         hint = "; the script's own options stand after its name" if runs_a_script else ""
-        self.error(f"expected no arguments but those above, got {' '.join(unknown)}{hint}")
+        self.error(f"expected only the arguments above, got {' '.join(unknown)}{hint}")
 
 
 def parser() -> _Parser:
@@ -51,7 +51,7 @@ def parser() -> _Parser:
 
     whole = _Parser(
         prog="clew",
-        description="Run training scripts and see what happens to their graphs.",
+        description="Run training scripts, and report what happens to their graphs.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -19,8 +19,10 @@ from typing import Any
 
 from .doctor import other_work
 
-HELP = "a short table of speed on this machine, in 20 seconds"
-DESCRIPTION = "Measure a few steps with one thread, beside PyTorch where it is installed; the best of several rounds."
+HELP = "print a short table of speed on this machine, in 20 seconds"
+DESCRIPTION = (
+    "Time a few steps on one thread, in clew and (if installed) in PyTorch. The best of several rounds counts."
+)
 
 _SECONDS = 1.2  # for each row and library
 _ROUNDS = 7
@@ -49,7 +51,7 @@ def main(options: argparse.Namespace) -> int:
         times = f"{found['torch'][name] / seconds:>9.1f}x" if "torch" in found else ""
         print(f"{name:<{width}}  " + "".join(f"{cell:>12}" for cell in cells) + times)
     if busy:
-        print(f"{busy}: these times are longer than they would be")
+        print(f"{busy}: so these times are too long")
     return 0
 
 

@@ -17,8 +17,8 @@ from .._instruction_sets import TO_DO
 from ..keep.spare_compiler import spare_compiler
 from .system import cpu_info, read
 
-HELP = "versions, instruction set, threads, BLAS, what is installed, and what is slow here"
-DESCRIPTION = "Say what clew runs on here, and what makes it slower than it could be. Returns 0, whatever it finds."
+HELP = "print versions, instruction set, threads, BLAS, packages, and what is slow on this machine"
+DESCRIPTION = "Print what clew runs on, and what makes it slower on this machine. The exit code is always 0."
 
 _SETS = {"v2": "x86-64-v2 (SSE4.2)", "v3": "x86-64-v3 (AVX2, FMA)", "v4": "x86-64-v4 (AVX-512)"}
 _OPTIONAL = {
@@ -89,7 +89,7 @@ def problems() -> Iterator[str]:
     if busy := other_work():
         yield busy
     if sys.gettrace() is not None or sys.getprofile() is not None:
-        yield "a debugger or profiler looks on at each line of Python"
+        yield "a debugger or profiler traces each line of Python"
     if sys.flags.dev_mode or os.environ.get("PYTHONMALLOC"):
         yield "Python checks its own memory (-X dev or PYTHONMALLOC)"
 

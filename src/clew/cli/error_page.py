@@ -1,4 +1,4 @@
-"""The report's section on the error in which the script ended: what to write instead, who took part, all fields."""
+"""The report's section on the error that ended the script: what to write instead, the lines involved, all fields."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def error_section(error: BaseException) -> str:
     parts = [f"<h2>{title}</h2>", f'<pre class="error-text">{html.escape(str(reason))}</pre>']
     repair = repair_of(reason)
     if repair is not None:
-        parts.append(f"<h3>The smallest repair: {with_code(repair.title)}</h3>{change(repair.diff)}")
+        parts.append(f"<h3>The smallest fix: {with_code(repair.title)}</h3>{change(repair.diff)}")
     raised = raised_at(reason)
     rest = [("raised here", raised.file, raised.line, raised.function)] if raised is not None else []
     if sources := excerpts([*parties_of(reason), *rest]):
-        parts.append(f"<h3>Who took part</h3>{sources}")
+        parts.append(f"<h3>Lines involved</h3>{sources}")
     rows = [(note.label, note.text or str(note.place or "")) for note in notes_of(reason, _frames(error))]
-    parts.append(f"<h3>What the error knows</h3>{table(('field', 'value'), rows)}")
+    parts.append(f"<h3>Fields of the error</h3>{table(('field', 'value'), rows)}")
     node = getattr(reason, "node", None)
     if node is not None:
         below = html.escape(str(explain(node, limit=30)))

@@ -96,17 +96,17 @@ def kept_graphs(
         saved = bytes_text(sum(one.saved_bytes for one in group))
         spent, most = {one.spent_by for one in group}, passes.get(first.made_at, 0)
         if 0 not in spent and len(spent) >= max(_FEWEST_KEPT, most // 2):
-            what, advice = f"{number:,} earlier losses, whose backward has run", "keep the numbers"
+            what, advice = f"{number:,} earlier losses, whose backward has run", "keep only their numbers"
         elif spent == {0} and not most:
-            what = f"{number:,} numbers that no backward was called for"
-            advice = "compute them under no_grad(), or keep the numbers alone"
+            what = f"{number:,} losses without a backward"
+            advice = "compute them under no_grad(), or keep only their numbers"
         else:
             continue
         yield Finding(
             "kept graphs",
             first.made_at,
-            f"`{name}` keeps the graphs of {what}: {counted(nodes, 'node')}, {bytes_text(node_bytes)}, and {saved} "
-            "that they saved",
+            f"`{name}` keeps the graphs of {what}: {counted(nodes, 'node')} of {bytes_text(node_bytes)}, "
+            f"which saved {saved}",
             f"{advice}: {name}.append(loss.item()), or loss.detach()",
             collected(name, first.made_at),
         )

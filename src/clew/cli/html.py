@@ -28,6 +28,8 @@ def page(report: Report) -> Page:
         made.add("Error", error_section(report.error))
     if notes := text.notes_of(report):
         made.add(f"Notes ({len(notes)})", _notes(notes))
+    if report.precision is not None:
+        made.add("Precision", report.precision._repr_html_())
     if pictures := _pictures(report):
         made.add_graphs(pictures)
     if report.timeline is not None:
@@ -67,7 +69,7 @@ def _subtitle(report: Report) -> str:
 
 def _notes(notes: Sequence[Finding]) -> str:
     """What raises no error but is usually a bug, each with its line."""
-    parts = ["<p>What raised no error but is usually a bug:</p>"]
+    parts = ["<p>These raise no error, but are usually bugs:</p>"]
     for note in notes:
         parts.append(f"<h3>{with_code(note.text)}</h3><p>To do: {with_code(note.advice)}</p>")
         if note.place is not None:
@@ -80,7 +82,10 @@ def _notes(notes: Sequence[Finding]) -> str:
 def _summary(report: Report) -> str:
     parts = ["<h2>Totals of the run</h2>", table(("what", "how much"), text.totals_rows(report))]
     if holders := text.holder_rows(report):
-        parts += ["<h2>Who still holds a graph</h2>", table(("variable", "holds", "created at"), holders[:50])]
+        parts += [
+            "<h2>Variables that keep a graph alive</h2>",
+            table(("variable", "keeps", "created at"), holders[:50]),
+        ]
     if report.chosen is not None and not report.tests:
         title, rows_of_step, how = text.step_rows(report.chosen)
         parts += [
@@ -115,9 +120,9 @@ def _growth(report: Report) -> str:
             )
         )
     if not report.growth:
-        return "".join([*parts, "<p>No line held the graphs of more and more iterations.</p>"])
+        return "".join([*parts, "<p>No line kept the graphs of more and more iterations.</p>"])
     rows = [
-        (str(found.made_at), found.path or "no name leads to it", found.iterations, found.nodes, found.nbytes)
+        (str(found.made_at), found.path or "no variable", found.iterations, found.nodes, found.nbytes)
         for found in report.growth
     ]
     parts.append(table(("created at", "held by", "iterations", "nodes", "bytes"), rows))

@@ -45,9 +45,9 @@ def hint(backward: Backward, typical: Step) -> str:
         return ""
     if backward.kept > _WORTH_IT * typical.wall:
         return ""
-    same = f"this step is the same in {backward.same:,} of {iterations:,} iterations"
+    same = f"{backward.same:,} of {iterations:,} iterations run the same operations"
     kept, wall = _time(backward.kept), _time(typical.wall)
-    return f"{same}; kept (clew.compile), its operations would take {kept}; now the step takes {wall}"
+    return f"{same}; under clew.compile these would take {kept}, now the step takes {wall}"
 
 
 def _time(nanoseconds: float) -> str:

@@ -73,6 +73,8 @@ def as_text(report: Report) -> str:
         parts.append("\n".join([_rule("notes"), *(f"  {found}" for found in notes)]))
     if report.tests:
         parts.append("\n".join([_rule("tests"), *per_test.lines(report.tests)]))
+    if report.precision is not None:
+        parts.append(f"{_rule('precision')}\n{report.precision}")
     parts.append(_graph(report))
     if report.counters["nodes_built"] or not _told_of_pytorch():
         parts.append(_totals(report))
@@ -98,7 +100,7 @@ def _graph(report: Report) -> str:
         if report.backward_lines:
             lines = ", ".join(report.backward_lines)
             return f"No backward was called from {report.at}; backward was called from {lines}."
-        return "No backward happened: neither backward() nor autograd.grad() came to an end." + _told_of_pytorch()
+        return "No backward pass ended: neither backward() nor autograd.grad() returned." + _told_of_pytorch()
     which = f"The last of {chosen.count:,} backward passes" if chosen.count > 1 else "The only backward"
     source = f": {chosen.place.source}" if chosen.place.source else ""
     return f"{which} called from {chosen.place}{source}\n{_of_other_lines(report)}{render(chosen.explanation)}"
@@ -120,7 +122,7 @@ def _told_of_pytorch() -> str:
     pytorch = sys.modules.get("torch")
     if pytorch is None or type(pytorch).__module__ == "clew._as_torch":
         return ""
-    told = "The script has imported PyTorch, whose graphs clew does not see."
+    told = "The script imported PyTorch, and clew can't see PyTorch's graphs."
     return f"\n{told} To do: run it on clew, by `clew xray --as-torch`"
 
 
@@ -144,7 +146,7 @@ def holder_rows(report: Report) -> list[tuple[str, str, str]]:
     rows = [_holder(group) for group in grouped(report.held)]
     unnamed = _alive(report) - sum(one.nodes for one in report.held)
     if unnamed > 0:
-        rows.append(("no variable that the script's names lead to", counted(unnamed, "node"), ""))
+        rows.append(("something that no variable of the script references", counted(unnamed, "node"), ""))
     return rows
 
 
@@ -175,7 +177,7 @@ def _holder(group: Sequence[Held]) -> tuple[str, str, str]:
     own = bytes_text(sum(one.node_bytes for one in group))
     much = f"{counted(nodes, 'node')}, {bytes_text(saved)} saved, {own} of graph metadata"
     if not nodes:
-        much = "part of the graphs of those above"
+        much = "only nodes that are listed above"
     return path, much, str(first.made_at or "")
 
 
@@ -186,7 +188,7 @@ def step_rows(chosen: Backward) -> tuple[str, list[tuple[str, str, str]], str]:
     """
     mean, how = typical(chosen)
     of = "the step" if chosen.steps else "from the script's start until the end of this backward"
-    took = _share(mean.backward, mean.wall) if mean.backward else ("", "not timed: it was shown node by node")
+    took = _share(mean.backward, mean.wall) if mean.backward else ("", "not timed, because it was shown node by node")
     rows = [
         ("building the graph", *_share(mean.recording, mean.wall)),
         ("forward kernels", *_share(mean.forward_kernels, mean.wall)),
@@ -194,7 +196,7 @@ def step_rows(chosen: Backward) -> tuple[str, list[tuple[str, str, str]], str]:
         (f"elsewhere: {'' if chosen.steps else 'imports, '}Python, optimizer", *_share(mean.elsewhere, mean.wall)),
     ]
     title = f"{of}: {mean.wall / 1e6:.3f} ms, {counted(mean.operations, 'operation')}"
-    return title, rows, f"{how}; the report's own time is left out"
+    return title, rows, f"{how}; the time of the report itself is not included"
 
 
 def _step(chosen: Backward) -> str:
@@ -210,7 +212,7 @@ def typical(chosen: Backward) -> tuple[Step, str]:
     """The mean of the middle half of the steps: an evaluation between two of them does not count as a step."""
     if not chosen.steps:
         assert chosen.since_start is not None
-        return chosen.since_start, f"{chosen.place.short} called backward once, so there is no step to take the time of"
+        return chosen.since_start, f"{chosen.place.short} called backward once, so there is no step to time"
     ordered = sorted(chosen.steps, key=lambda step: step.wall)
     quarter = len(ordered) // 4
     middle = ordered[quarter : len(ordered) - quarter]
@@ -221,8 +223,8 @@ def typical(chosen: Backward) -> tuple[Step, str]:
         )
     )
     half = f"mean of the middle half of {counted(len(ordered), 'step')}" if quarter else "mean of all steps"
-    step = f"from the end of one backward at {chosen.place.short} to the end of the next: {half}"
-    return mean, f"{step}; the graph is that of the last"
+    step = f"{half}; a step lasts from the end of one backward at {chosen.place.short} to the end of the next"
+    return mean, f"{step}; the graph is that of the last step"
 
 
 def _share(part: int, whole: int) -> tuple[str, str]:

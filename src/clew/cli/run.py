@@ -9,7 +9,7 @@ from . import script
 
 __all__ = ["DESCRIPTION", "HELP", "add_arguments", "main"]
 
-HELP = "run a script; with --as-torch one that was written for PyTorch"
+HELP = "run a script; --as-torch runs one that was written for PyTorch"
 DESCRIPTION = "Run a Python script as Python does. With --as-torch, `import torch` means clew in it."
 
 
@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--check",
         action="store_const",
         const="all",
-        help="run each operation, gradient and optimizer step in PyTorch, too, and report what differs",
+        help="also run each operation, gradient and optimizer step in PyTorch, and report differences",
     )
     # An option of its own: what stands behind `--check` is the script.
     check.add_argument(

@@ -8,6 +8,7 @@ import sys
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from .. import _core, memory
 from ..graph.explanations.explain import LIMIT
@@ -27,10 +28,14 @@ from .place import At
 from .recorder import Backward, GrowthCurve, Recorder, Replays
 from .stepping import Stepper
 
-HELP = "run a script and say what its graphs saved, what was freed and by which line"
+if TYPE_CHECKING:
+    from ..graph.numerics.precision import Precision
+    from .digits import Digits
+
+HELP = "run a script, then report what its graphs saved and which line freed it"
 DESCRIPTION = """\
-Run a Python script; then print the graph of its last backward as a tree, what was saved and freed, who still holds a
-graph, and where the time of a step went. The script's output and exit code stay as they are.
+Run a Python script, then print a report: the graph of the last backward as a tree, what was saved and freed, what keeps
+a graph alive, and where the time of a step went. The script's output and exit code do not change.
 """
 
 
@@ -53,6 +58,7 @@ class Report:
     notes: tuple[Finding, ...] = ()
     tests: tuple[per_test.TestRecord, ...] = ()
     replays: tuple[Replays, ...] = ()
+    precision: Precision | None = None  # under ``--precision``
 
     @property
     def timeline(self) -> Timeline | None:
@@ -65,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--at",
         type=At.parse,
         metavar="[FILE:]LINE",
-        help="show the backward called from this line, not the last one: 46, or train.py:46 as the report writes it",
+        help="show the backward called from this line, not the last one; LINE alone is a line of the script",
     )
     parser.add_argument(
         "--limit",
@@ -77,6 +83,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html", metavar="FILE", help="also write the report as a page, with the graph and the memory")
     parser.add_argument(
         "--step", action="store_true", help="show a backward node by node: the first one, or that of --at"
+    )
+    parser.add_argument(
+        "--precision",
+        action="store_true",
+        help="also run the operations of the first two steps in float64, and say which lines lose digits",
     )
     script.add_arguments(parser)
 
@@ -105,6 +116,7 @@ def main(options: argparse.Namespace) -> int:
     recorder = Recorder(options.limit, at, draws=options.html is not None)
     watch, observer = Watch(warn=False), Observer(watchers)
     stepper = Stepper(at)
+    digits: Digits | None = None
     before = _counters()
     own_bytes = memory.stats().live  # constants of clew's own operations
     memory.reset_peak()
@@ -113,15 +125,22 @@ def main(options: argparse.Namespace) -> int:
     recorder.start()
     if options.step:
         stepper.start()
+    if options.precision:
+        from .digits import Digits
+
+        digits = Digits()
+        digits.start()
     try:
         ending = script.run(loaded, arguments, "xray")
     finally:
+        if digits is not None:
+            digits.stop()
         stepper.stop()
         recorder.stop()
         observer.stop()
         watch.stop()
     flush()
-    found = _report(options, ending, recorder, watch, observer, before, own_bytes)
+    found = _report(options, ending, recorder, watch, observer, before, own_bytes, digits.answer if digits else None)
     report.show(found)
     if options.html is not None:
         from .html import page
@@ -140,6 +159,7 @@ def _report(
     observer: Observer,
     before: Mapping[str, int],
     own_bytes: int,
+    precision: Precision | None,
 ) -> Report:
     after = _counters()
     counters = {name: after[name] - before.get(name, 0) for name in after}
@@ -169,6 +189,7 @@ def _report(
         notes=(*observer.findings(), *lists),
         tests=tuple(per_test.finished),
         replays=recorder.replays,
+        precision=precision,
     )
 
 

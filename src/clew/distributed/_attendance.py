@@ -73,7 +73,7 @@ class Attendance:
         told = [f"{ranks_text(silent)} (in no call: busy, or gone)"] * bool(silent)
         told += [f"rank {rank} (waiting in {KINDS[self._heard[rank][1]]})" for rank in elsewhere]
         self._heard.clear()
-        return ", ".join(told) or "nobody: all ranks are in this call, and data is slow to come"
+        return ", ".join(told) or "none: all ranks are in this call, and data arrives slowly"
 
     def _is_in(self, rank: int, call: tuple[int, int]) -> bool:
         number, kind = self._heard[rank]

@@ -5,6 +5,10 @@ the node saved and which call freed it, and these functions read that. PyTorch h
 ``torch.autograd.graph``, hooks that change what a graph saves and which gradients flow, is ``clew.autograd.graph``.
 """
 
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
 from .explanations.explain import explain
 from .explanations.explanation import Explanation, GroupRecord, LeafRecord, NodeRecord, Note, SavedRecord, Totals
 from .exporting.export import export
@@ -31,6 +35,26 @@ from .pictures.picture import Picture
 from .program.modules import ModuleLog, module_of, record_modules
 from .pruning.verbs import cut, free
 
+if _TYPE_CHECKING:
+    from .numerics.precision import LineRecord, Precision, ResultRecord, precision
+    from .numerics.why_grad import PathStep, WhyGrad, why_grad
+
+_NUMERICS = {
+    **dict.fromkeys(("LineRecord", "Precision", "ResultRecord", "precision"), "precision"),
+    **dict.fromkeys(("PathStep", "WhyGrad", "why_grad"), "why_grad"),
+}
+
+
+def __getattr__(name: str) -> _Any:
+    if name not in _NUMERICS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(_import_module(f"{__name__}.numerics.{_NUMERICS[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_NUMERICS})
+
+
 __all__ = [
     "Change",
     "Diff",
@@ -49,13 +73,17 @@ __all__ = [
     "Ledger",
     "LedgerRecord",
     "LedgerTotals",
+    "LineRecord",
     "ModuleLog",
     "ModuleStats",
     "NodeRecord",
     "Note",
+    "PathStep",
     "Picture",
     "Place",
+    "Precision",
     "ReleaseRecord",
+    "ResultRecord",
     "SavedRecord",
     "Series",
     "Share",
@@ -65,6 +93,7 @@ __all__ = [
     "Timeline",
     "Totals",
     "Watch",
+    "WhyGrad",
     "cut",
     "diff",
     "draw",
@@ -78,6 +107,7 @@ __all__ = [
     "ledger",
     "module_of",
     "nearest",
+    "precision",
     "predict_peak",
     "record_modules",
     "snapshot",
@@ -87,4 +117,5 @@ __all__ = [
     "walk",
     "watch",
     "why_alive",
+    "why_grad",
 ]

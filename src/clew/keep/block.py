@@ -12,18 +12,19 @@ from .program import Program
 
 
 class keep_graph:
-    """Keep what runs in the block, so that it can be run again with other data.
+    """Record what runs in the block, so that it can be run again with other data.
 
-    Inside, everything runs as always, and is written down: forward, views, writes in place, random draws, Functions,
-    `backward()`, steps of optimizers. Afterwards `y.forward()` computes a tensor `y` of the block again, from the
-    present values of the tensors that the block did not make, and makes its graph ready for `y.backward()`; and
-    `program.run()` runs all of it.
+    Inside, everything runs as always, and is recorded: forward, views, writes in place, random draws, Functions,
+    `backward()`, optimizer steps. Afterwards `y.forward()` computes a tensor `y` of the block again, from the present
+    values of the tensors that the block did not create. It also makes the graph of `y` ready for `y.backward()`.
+    `program.run()` runs the whole block.
 
     Args:
-        code: let the system's C compiler make code of small elementwise calls, as `clew.compile` does.
+        code: let the system's C compiler compile small elementwise calls, as `clew.compile` does.
 
     Raises:
-        KeepError: at the end of the block, if it did something that a second run of its operations would not repeat.
+        KeepError: at the end of the block, if the block did something that running its operations again would not
+            repeat.
         NotImplementedError: blocks in one another, or on two threads at once.
 
     Example:

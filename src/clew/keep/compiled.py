@@ -31,27 +31,27 @@ def compile(
     max_variants: int = 16,
     code: bool = True,
 ) -> Any:
-    """A function that is recorded in its first call and replayed, without Python, in later ones.
+    """A function whose first call is recorded, and whose later calls are replayed without Python.
 
-    The function may hold a whole training step: forward, backward, an optimizer's step. What a call gives, and all that
-    it leaves in parameters, gradients, buffers and generators, is what the function itself would give and leave, to the
-    bit. All that its Python reads that is older than the call (globals, attributes, items, values of tensors) is
-    compared before a call is replayed; if something differs, the function runs and is recorded again. What can't be
-    compared keeps the function eager, with a `KeepWarning` that names it and its line.
+    The function may contain a whole training step: forward, backward, an optimizer step. A call has the results of the
+    function itself, to the bit, and the same effects on parameters, gradients, buffers and generators. Before a call is
+    replayed, everything that its Python reads and that is older than the call is compared: globals, attributes, items,
+    values of tensors. If something differs, the function runs and is recorded again. If something can't be compared,
+    the function stays eager, and a `KeepWarning` names the cause and its line.
 
     Args:
         model: a function, or a module, whose `forward` is compiled. Without it, a decorator.
         fullgraph: raise `KeepError` where the function would stay eager.
-        dynamic: True is refused: each size is a variant of its own.
-        backend: "eager" gives the function itself; PyTorch's others, and functions, are all the same.
-        mode, options: PyTorch's, without effect: there is nothing to choose from. Options may have any names.
-        disable: the function itself.
+        dynamic: True is refused, because each size is a variant of its own.
+        backend: "eager" returns the function itself. PyTorch's other backends, and functions, make no difference.
+        mode, options: accepted for PyTorch's sake, without effect. Options may have any names.
+        disable: return the function itself.
         fuse: let generated code round a product and a sum at once, which is faster and differs from eager in the last
-            places.
+            digits.
         max_variants: how many kinds of call (shapes, strides, dtypes, numbers, ...) are kept; the least recently used
-            goes.
-        code: let the system's C compiler make code of small elementwise calls, in the background, once a variant was
-            replayed for some milliseconds. The environment variable `CLEW_CODE=0` does without in the whole process.
+            one is dropped first.
+        code: let the system's C compiler compile small elementwise calls, in the background, when a variant was
+            replayed for some milliseconds. The environment variable `CLEW_CODE=0` turns this off in the whole process.
 
     Returns:
         A callable with the counts `hits`, `misses`, `variants` and `bytes`, with `why()`, `check()`, `cache_clear()`
@@ -59,7 +59,7 @@ def compile(
 
     Raises:
         NotImplementedError: `dynamic=True`.
-        RuntimeError: a mode or a backend that PyTorch does not have, or a mode and options.
+        RuntimeError: PyTorch does not have the mode or backend, or a mode and options are both given.
 
     Example:
         >>> @clew.compile
@@ -160,7 +160,7 @@ class Compiled(_core.CompiledFunction):
 
         The time of a replay is the shortest of its first 16. That of a call as Python is a bound: what the recorded
         call took besides the watching of its instructions. A first call in cold caches may take many times what the
-        next ones do, so recording is regained after the calls that are named, or more.
+        next ones do, so recording pays off after the calls that are named, or more.
 
         Example:
             >>> double = clew.compile(lambda x: x * 2)

@@ -49,7 +49,7 @@ class Options:
             self._state = None
             was = f"the state of {name} to be the one of the recorded run"
             texts.append(
-                f"expected {was}, got another, as load_state_dict makes it; the program goes on with the first"
+                f"expected {was}, got a new one, as load_state_dict creates it; the program continues with the first"
             )
         if len(optimizer.param_groups) < len(self._recorded):
             del self._recorded[len(optimizer.param_groups) :]
@@ -62,7 +62,7 @@ class Options:
                     continue
                 del recorded[key]
                 was = f"`{key}` of {whose} to be {value}, as in the recorded run"
-                texts.append(f"expected {was}, got {now}; the program goes on with {value}")
+                texts.append(f"expected {was}, got {now}; the program continues with {value}")
         self._remember(self._recorded)
         return texts
 

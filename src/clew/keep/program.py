@@ -30,7 +30,7 @@ class Input:
 
 
 class Program:
-    """What `keep_graph` kept. `print(program)` lists it.
+    """The program that `keep_graph` recorded. `print(program)` lists its steps.
 
     Example:
         >>> x = clew.ones(3)
@@ -57,16 +57,16 @@ class Program:
         self._options: list[Options] = []
 
     def run(self) -> None:
-        """Run all steps again, with the present values of the inputs; the recorded run was the first.
+        """Run all steps again, with the present values of the inputs. The recorded run was the first.
 
-        Tensors of the block that still live get their new values in place (and `_version` + 1); what the block wrote
-        in place is written again, random numbers are drawn anew, `.grad`s are set, nodes of the graph are as the block
-        left them. Numbers that the block's Python read are constant, the options of optimizers, too: if one of those is
-        another by now, a `KeepWarning` says so, once for each option of a group.
+        Tensors of the block that are alive get their new values in place, and their `_version` grows by one. Writes in
+        place are repeated, random numbers are drawn again, `.grad`s are set, and nodes of the graph have the state at
+        the end of the block. Numbers that the block's Python read are constant. This includes options of optimizers: if
+        one has changed since, a `KeepWarning` names it, once for each option of a group.
 
         Raises:
-            ReplayError: an input differs in shape, strides, dtype, sharing of memory, requires_grad, history, hooks or
-                whether it has a `.grad`; Python read another value; or a step failed. Nothing has been changed.
+            ReplayError: an input differs in shape, strides, dtype, shared memory, requires_grad, history, hooks or
+                presence of a `.grad`; a value that Python read has changed; or a step failed. Nothing has been changed.
         """
         if any(options.differ() for options in self._options):
             self._warn_of_options()
@@ -82,7 +82,7 @@ class Program:
         self._options.append(Options(optimizer))
 
     def _warn_of_options(self) -> None:
-        advice = "use clew.compile(step), which follows it, or keep the step again in a new block"
+        advice = "use clew.compile(step), which follows it, or record the step again in a new block"
         for told in [text for options in self._options for text in options.told()]:
             warnings.warn(KeepWarning(f"run: {told}. To do: {advice}"), stacklevel=3)
 
@@ -91,8 +91,8 @@ class Program:
 
         Raises:
             TypeError: something is no tensor.
-            ValueError: the name is empty, or taken by another tensor, or the program neither reads nor makes the tensor
-                (the variable has been bound to another one since).
+            ValueError: the name is empty, or another tensor has it, or the program neither reads nor computes the
+                tensor (for example because the variable was assigned again).
         """
         for name, tensor in tensors.items():
             if not isinstance(tensor, Tensor):
@@ -101,7 +101,7 @@ class Program:
                 raise ValueError("name: expected names of at least one letter, got ''; take another name")
             if self._core.register_of(tensor) < 0:
                 raise ValueError(
-                    f"name: expected a tensor that the program reads or makes for {name!r}, got another one; "
+                    f"name: expected a tensor that the program reads or computes for {name!r}, got another one; "
                     "keep the tensor of the block in a variable of its own"
                 )
             if self._names.get(name, tensor) is not tensor:
@@ -114,14 +114,14 @@ class Program:
         return self._names[name]
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the program to a file, with the present values of what it reads; `clew.load_program` reads it.
+        """Write the program to a file, with the present values of its inputs. `clew.load_program` reads it.
 
-        The file is a safetensors file, whose metadata are the program as text; it is no pickle. What has a name can
-        be reached after loading; what has none travels as its present value.
+        The file is a safetensors file, whose metadata have the program as text. It is no pickle. A named tensor can be
+        accessed after loading. A tensor without a name is saved with its present value.
 
         Raises:
-            NotImplementedError: a step is Python (`clew.pure`), or a named result's graph is (a Function's backward,
-                hooks); it names the operation and its line, and nothing is written.
+            NotImplementedError: a step is Python (`clew.pure`), or the graph of a named result has Python in it (a
+                Function's backward, hooks). The error names the operation and its line, and nothing is written.
 
         Example:
             >>> import os, tempfile
@@ -184,8 +184,8 @@ class Program:
     def draw(self, show_attrs: bool = False, max_attr_chars: int = 50) -> Picture:
         """A picture of the steps, in the formats that pictures of graphs have: `html`, `svg`, `png`, `dot`, `save()`.
 
-        A box has the operation, the user's line, and shape and bytes of what the step makes; "guard" stands where
-        Python read a value. Inputs are green, named results blue. Groups are functions, loops and the backward.
+        A box has the operation, the user's line, and shape and bytes of what the step makes; "guard" marks a
+        value that Python read. Inputs are green, named results blue. Groups are functions, loops and the backward.
 
         Args:
             show_attrs: whether to write options and Python's numbers into the boxes.
@@ -301,18 +301,18 @@ class Program:
 def load_program(path: str | os.PathLike[str], *, code: bool = True) -> Program:
     """Read a program that `Program.save` wrote.
 
-    Its inputs are made as they were, with their values, `requires_grad` and `.grad`; tensors that shared memory share
-    it again. What had a name is reached by `program["x"]`: write new data into it by `copy_`. Each random generator
-    goes on where it was; it belongs to the program. A result's graph is ready for `backward()` after its `forward()`.
+    Its inputs are restored with their values, `requires_grad` and `.grad`. Tensors that shared memory share it again.
+    `program["x"]` returns a named tensor; write new data into it with `copy_`. Each random generator continues where it
+    was, and belongs to the program. After its `forward()`, the graph of a result is ready for `backward()`.
 
     Nothing in the file is executed, and its steps are checked before they run.
 
     Args:
         path: the file.
-        code: let the system's C compiler make code of small elementwise calls, as `clew.compile` does.
+        code: let the system's C compiler compile small elementwise calls, as `clew.compile` does.
 
     Raises:
-        ProgramError: the file is no program, it is damaged, or it has a step that does not fit the others.
+        ProgramError: the file is no program, it is damaged, or its steps are inconsistent.
         OSError: it can't be read.
 
     Example:

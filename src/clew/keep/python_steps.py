@@ -16,9 +16,9 @@ _R = TypeVar("_R")
 def pure(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Mark a function as pure, so that a kept program may call it as one of its steps.
 
-    It is the user's promise that the result depends on the arguments only, and that the function has no effects. It
-    takes tensors (and constants) as arguments and gives a tensor, a tuple or a list of tensors, without history.
-    Outside of `clew.keep_graph()` the mark does nothing.
+    You promise that its result depends on the arguments only, and that it has no effects. It takes tensors (and
+    constants) as arguments. It returns a tensor, a tuple or a list of tensors, without history. Outside of
+    `clew.keep_graph()` the mark has no effect.
 
     Example:
         >>> import numpy

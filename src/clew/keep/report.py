@@ -39,7 +39,7 @@ class _Variant:
         steps = counted(self.steps, "step")
         if self.loops:
             steps += f" ({self.in_loops:,} of them iterations of {counted(self.loops, 'loop')})"
-        read = f"{steps}, {counted(self.guards, 'guard')} of Python"
+        read = f"{steps}, {counted(self.guards, 'guard')} on Python values"
         counts = _counts(self.hits, self.misses)
         planned = f"planned in {_time(self.planning)}" if self.planning else "not planned yet"
         took = f"recorded in {_time(self.recording)}, {planned}"
@@ -50,21 +50,22 @@ class _Variant:
         return [*lines, f"    last miss: it {self.last_miss}"] if self.last_miss else lines
 
     def _gain(self) -> str:
-        """After how many hits the time that recording took is regained, at the earliest."""
+        """After how many hits replays have saved the time that recording took, at the earliest."""
         if not self.replay:
             return ""
-        text = f"; a call takes {_time(self.replay)}, as Python at most {_time(self.eager)}"
+        text = f"; a replay takes {_time(self.replay)}, a Python call at most {_time(self.eager)}"
         gain = self.eager - self.replay
         if gain <= 0:
-            return f"{text}: nothing is gained"
-        return f"{text}: regained after at least {counted(math.ceil((self.recording + self.planning) / gain), 'call')}"
+            return f"{text}; recording does not pay off"
+        calls = math.ceil((self.recording + self.planning) / gain)
+        return f"{text}; pays off after {counted(calls, 'call')} at the earliest"
 
 
 def report(function: Compiled, name: str) -> str:
     """Counts, variants, why calls ran as Python."""
     lines = [f"{name}: {_counts(function.hits, function.misses)}, {counted(function.variants, 'variant')}"]
     if function.variants:
-        lines.append(f"  {function.bytes} bytes are kept; a guard is what Python read, compared before each replay")
+        lines.append(f"  {function.bytes} bytes are kept; a guard is a Python value, compared before each replay")
     for one in function._describe():
         lines += _Variant(*one).lines()
     lines += [f"  {text}" for text in function.code]

@@ -24,10 +24,10 @@ def public_name(step: tuple[Any, ...], steps: list[tuple[Any, ...]], registers: 
 
 @dataclass(frozen=True)
 class Step:
-    """One operation that ran.
+    """One recorded operation.
 
-    Values are numbered in single static assignment: each step gives new numbers to what it makes, and an in-place
-    write to what it writes.
+    Values are numbered in single static assignment: each step gives new numbers to its results, and a write in place
+    gives a new number to the written value.
     """
 
     op: str

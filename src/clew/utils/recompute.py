@@ -150,7 +150,7 @@ class _Recomputation:
 
 
 _TIP = (
-    "The function has to do the same each time: what it does must depend on its arguments alone (random numbers are "
+    "The function must compute the same each time, so it must depend on its arguments only (random numbers are "
     "repeated with preserve_rng_state=True)."
 )
 

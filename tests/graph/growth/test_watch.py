@@ -102,7 +102,7 @@ def test_one_that_stops_itself_does_not_keep_another_from_seeing(monkeypatch: py
 def test_text() -> None:
     (told,) = watched_quietly(running_loss).warnings
     assert str(told).startswith(
-        "watch: expected an iteration's graph to go when the iteration ends, but `running_loss`"
+        "watch: expected an iteration's graph to be freed when the iteration ends, but `running_loss`"
     )
     assert f"the graphs of {told.iterations} iterations ({told.nodes} nodes, " in str(told)
     assert "leaks.py:" in str(told)
@@ -113,7 +113,7 @@ def test_text() -> None:
 def test_advice_for_gradients() -> None:
     told = GrowthWarning(clew.graph.Place("train.py", 3, "main"), "w.grad", 18, 40, 1024)
     assert "zero_grad(set_to_none=True)" in str(told)
-    assert "no name leads" in str(GrowthWarning(told.made_at, None, 18, 40, 1024))
+    assert "no variable references" in str(GrowthWarning(told.made_at, None, 18, 40, 1024))
 
 
 def test_counts_are_those_of_the_graph() -> None:
@@ -346,7 +346,7 @@ def test_a_script_sees_it_on_its_error_stream(tmp_path: Any, script_environment:
     )
     done = subprocess.run([sys.executable, script], env=script_environment, capture_output=True, text=True, check=True)
     assert "train.py:8: GrowthWarning: watch: expected" in done.stderr
-    assert "`total` holds the graphs of 18 iterations" in done.stderr
+    assert "`total` keeps the graphs of 18 iterations" in done.stderr
     assert done.stderr.rstrip().endswith("total += loss")
 
 
@@ -364,7 +364,7 @@ def evaluate(watch: Watch, rounds: int, *, trains: bool = False) -> list[Any]:
 @pytest.mark.parametrize(("rounds", "trains"), [(18, False), (200, True)])
 def test_graphs_that_no_backward_comes_to_are_told_in_the_end(rounds: int, trains: bool) -> None:
     watch = Watch()
-    with pytest.warns(GrowthWarning, match="`losses` holds the graphs of"):
+    with pytest.warns(GrowthWarning, match="`losses` keeps the graphs of"):
         losses = evaluate(watch, rounds, trains=trains)
     (told,) = watch.warnings
     assert (told.path, told.iterations, told.nodes) == ("losses", rounds, sum(3 for _ in losses))

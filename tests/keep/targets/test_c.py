@@ -414,7 +414,7 @@ def test_bad_names():
         with pytest.raises(ValueError, match=said):
             program.to_c("/nowhere/at/all")
     program._names = {"other": clew.ones(2)}
-    with pytest.raises(ValueError, match="'other' is no tensor that the program reads or makes"):
+    with pytest.raises(ValueError, match="'other' is no tensor that the program reads or computes"):
         program.to_c("/nowhere/at/all")
 
 
@@ -437,7 +437,7 @@ def test_files_of_others_are_not_written_over(tmp_path):
     with (tmp_path / "Makefile").open("a") as file:
         file.write("# mine\n")
     (tmp_path / "program.h").unlink()
-    with pytest.warns(UserWarning, match="Makefile and main.c in .* stay"):
+    with pytest.warns(UserWarning, match="Makefile and main.c in .* were edited"):
         program.to_c(tmp_path)  # what is edited by its user
     assert (tmp_path / "main.c").read_text() == "int main(void) { return 3; }\n"
     assert (tmp_path / "Makefile").read_text() == made["Makefile"] + "# mine\n"

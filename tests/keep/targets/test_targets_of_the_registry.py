@@ -124,7 +124,7 @@ def lowered_or_refused(program):
         return lower(program, "to_test")
     except (NotImplementedError, ValueError) as error:
         said = str(error)
-    assert re.match(r"to_test: (can't express \S+|'\S+' is no tensor that the program reads or makes)", said)
+    assert re.match(r"to_test: (can't express \S+|'\S+' is no tensor that the program reads or computes)", said)
     return None
 
 

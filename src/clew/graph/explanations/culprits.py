@@ -115,8 +115,8 @@ def _tell_repair(
     if error.freed_by == "load_program":
         error._may_be_retained = False
         error.advice = (
-            "call `forward()` of the result, or `run()` of the program, before each backward: a file has the graph, "
-            "and what its nodes save is computed by these"
+            "call `forward()` of the result, or `run()` of the program, before each backward: a file has the graph "
+            "without saved values, and these calls compute them"
         )
         return
     written = _written_since(error.node, path)
@@ -127,7 +127,7 @@ def _tell_repair(
     elif written is None:
         retain = f", or retain the graph: retain_graph=True at {_line(error.freed_at)}"
         if keeps_graph:
-            retain += " (here it comes too late: it is the earlier call that frees)"
+            retain += " (the earlier call frees the graph, so here it comes too late)"
     else:
         retain = (
             f"; retain_graph=True would not help, as {written.op} at {_line(written.site)} has written to a leaf of "
@@ -137,7 +137,7 @@ def _tell_repair(
     if path[0]._sequence_nr() == error._youngest:
         name = _names_of(path[:1], frames).get(path[0])
         kept = _kept(path[0], error.node, name or "it", "each backward")
-        said = f"{_called(name, 'the value')} {'lost its graph' if by_verb else 'was run backward before'}"
+        said = f"{_called(name, 'the value')} {'lost its graph' if by_verb else 'had a backward before'}"
         error.advice = f"{said}: compute it again before each backward{retain}{kept}"
         return
     user, shared, name = _entrance(path, error, frames)
@@ -152,7 +152,7 @@ def _kept(node: Node, freed: Node, name: str, when: str) -> str:
     """The other way, where a block of `keep_graph` made the value: it fills the graph again."""
     if not any(tensor._held_node == node and is_filled_again(tensor, freed) for tensor in live_tensors()):
         return ""
-    return f"; or, as clew.keep_graph kept it, call `{name}.forward()` before {when}"
+    return f"; or, because clew.keep_graph recorded it, call `{name}.forward()` before {when}"
 
 
 def _written_since(freed: Node, path: list[Node]) -> Write | None:
@@ -250,10 +250,10 @@ def _repair(error: GraphFreedError, frames: list[FrameType]) -> str:
     detach = f"detach it (`{name}.detach()`)" if name else "detach() it"
     or_detach = f", or {detach}" if error._may_be_detached else ""
     if made is None:
-        return f"{what} and {again}: make it again{or_detach}"
+        return f"{what} and {again}: compute it again{or_detach}"
     outside = _loop_without(made, error.freed_at, frames)
     if outside is not None:
-        return f"{what}, outside the loop at line {outside.head}, and {again}: make it inside the loop{or_detach}"
+        return f"{what}, outside the loop at line {outside.head}, and {again}: compute it inside the loop{or_detach}"
     if used is not None and (used.file, used.function) == (made.file, made.function) and used.line <= made.line:
         around = loops_around(made.file, made.line)
         earlier = (
@@ -263,11 +263,11 @@ def _repair(error: GraphFreedError, frames: list[FrameType]) -> str:
         )
         what = f"{what} in {earlier} and carried over to {_line(used)}"
         if not error._may_be_detached:
-            return f"{what}: add the losses up and call backward once{', after the loop' if around else ''}"
+            return f"{what}: add the losses and call backward once{', after the loop' if around else ''}"
         return f"{what}: detach it in between{_assignment(name, frames)}"
     return (
-        f"{what}, belongs to the graph that was freed, and is {again}: add the losses up and call backward once, or "
-        f"make it again{or_detach}"
+        f"{what}, is part of the freed graph, and is {again}: add the losses and call backward once, or compute it "
+        f"again{or_detach}"
     )
 
 

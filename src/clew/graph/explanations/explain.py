@@ -26,23 +26,23 @@ _AROUND_A_FAILURE = 12
 def explain(x: Any, *, limit: int | None = None, params: Mapping[str, Tensor] | None = None) -> Explanation:
     """Describe the graph that ends in ``x``.
 
-    For each node: the operation, the line of your code that made it, the shapes of its outputs, what it saved with
-    shape, dtype and bytes, and whether that is held, packed by a hook, or freed and by which call. Then the sums: what
-    goes when ``x`` goes, and what your variables hold as well. A tensor without history gets the reason, and the line
-    where the history was lost.
+    Each node has the operation, the line of your code that created it, and the shapes of its outputs. It has what the
+    node saved, with shape, dtype and bytes, and its state: held by the graph, packed (stored by
+    ``saved_tensors_hooks``), or freed and by which call. The totals follow: what is freed with ``x``, and what your
+    variables keep alive, too. For a tensor without history the answer is the reason, and the line where the history was
+    lost. The graph is only read.
 
     Args:
-        x: a tensor, a node, a sequence, mapping, dataclass or other container of these such as a module returns, or an
-            exception: of one that the graph raised, the node that it is about is shown, with what it leads to. The
-            graph is only read.
-        limit: how many nodes are described, those nearest to ``x`` first; 200 if not given, 12 for an exception. The
-            totals count all, and nodes that are left out are summed up by line. Nodes are numbered as they are printed;
-            :func:`clew.graph.ledger` has the same numbers where all are.
-        params: names for leaves, such as ``dict(model.named_parameters())``. Other leaves get the names that the
-            calling functions' variables lead to.
+        x: a tensor, a node, a sequence, mapping, dataclass or other container of these, such as a module returns. Or an
+            exception of the graph: the answer shows its node and the nodes below.
+        limit: how many nodes are described, those nearest to ``x`` first; 200 by default, 12 for an exception. The
+            totals count all nodes. Nodes that are left out are summed up by line. Nodes are numbered as they are
+            printed; if all are printed, :func:`clew.graph.ledger` has the same numbers.
+        params: names for leaves, such as ``dict(model.named_parameters())``. Other leaves get names from the variables
+            of the calling functions.
 
     Returns:
-        The answer as data; ``str`` or ``print`` gives it as text, ``show()`` with colour.
+        The answer as data. ``str`` and ``print`` give it as text, ``show()`` in color.
 
     Raises:
         TypeError: there is no tensor or node in ``x``.
@@ -173,13 +173,11 @@ def _explain_tensor(x: Tensor, limit: int, names: Mapping[int, str], frames: lis
     lost = x._lost
     place = Place.of(lost.site) if lost is not None else None
     if lost is not None:
-        remark = "no history, because it was lost on the way"
+        remark = "no history: it was lost on the way"
     elif not (x.dtype.is_floating_point or x.dtype.is_complex):
         remark = f"no history: {dtype_name(x.dtype)} values have no gradient, only floating point values do"
     else:
-        remark = (
-            "no history: nothing that it was made from requires a gradient; requires_grad_() makes it a leaf that does"
-        )
+        remark = "no history: no tensor that it was computed from requires a gradient; requires_grad_() makes it a leaf"
     return Explanation(subject, remark, (), Totals(), place, lost.cause if lost is not None else None)
 
 

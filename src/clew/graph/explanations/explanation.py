@@ -42,7 +42,7 @@ class SavedRecord(Shown):
 
 @dataclass(frozen=True, slots=True)
 class LeafRecord(Shown):
-    """The leaf whose gradient an ``AccumulateGrad`` node fills; ``is_gone`` when nothing holds it any more.
+    """The leaf to whose gradient an ``AccumulateGrad`` node adds; ``is_gone`` if the leaf was freed.
 
     Example:
         >>> x = clew.ones(1000, requires_grad=True)
@@ -171,11 +171,11 @@ class GroupRecord(Shown):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
-    """A graph or the reason why there is none: the answer of :func:`clew.explain`.
+    """The answer of :func:`clew.explain`: a graph, or the reason why there is none.
 
-    ``subject`` says what was asked about, ``remark`` what else there is to say of it. ``nodes`` is in the order in
-    which the text prints them, so that ``#3`` in the text is ``nodes[2]``. ``groups`` sums up a graph of which not all
-    nodes are described. It holds neither tensors nor nodes of the graph.
+    ``subject`` is what was asked about, and ``remark`` adds to it. ``nodes`` is in the order of the printed text, so
+    ``#3`` in the text is ``nodes[2]``. ``groups`` sums up a graph of which not all nodes are described. The answer
+    holds neither tensors nor nodes of the graph.
 
     Example:
         >>> x = clew.ones(1000, requires_grad=True)

@@ -87,7 +87,7 @@ def totals_rows(told: Explanation) -> list[tuple[str, str, str, str]]:
     if totals.foreign_bytes:
         rows.append(("  of other libraries", "", bytes_text(totals.foreign_bytes), ""))
     if totals.packed:
-        rows.append(("packed by hooks", f"{totals.packed:,}", "", ""))
+        rows.append(("packed (stored by saved_tensors_hooks)", f"{totals.packed:,}", "", ""))
     if totals.freed:
         by = "; ".join(map(str, totals.releases))
         rows.append(("freed", f"{totals.freed:,}", bytes_text(totals.freed_bytes), by))

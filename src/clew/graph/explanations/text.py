@@ -55,7 +55,7 @@ def totals_lines(totals: Totals) -> list[str]:
     if totals.foreign_bytes:
         states.append(f"{bytes_text(totals.foreign_bytes)} of other libraries' memory")
     if totals.packed:
-        states.append(f"{totals.packed:,} packed by hooks")
+        states.append(f"{totals.packed:,} packed (stored by saved_tensors_hooks)")
     if totals.freed:
         states.append(
             f"{totals.freed:,} freed, {freed_text(totals.freed_bytes, totals.released_bytes, totals.elsewhere_bytes)}"
@@ -72,17 +72,17 @@ def _owners(totals: Totals) -> list[str]:
     """Who holds what is held: the graph alone, or the user's variables too."""
     lines = []
     if totals.graph_only_bytes:
-        line = f"held only by the graph: {bytes_text(totals.graph_only_bytes)}"
+        line = f"kept alive by the graph alone: {bytes_text(totals.graph_only_bytes)}"
         if totals.goes_with:
-            goes = "goes" if len(totals.goes_with) == 1 else "go"
-            line += f", goes when {names_text(totals.goes_with)} {goes}"
+            are = "is" if len(totals.goes_with) == 1 else "are"
+            line += f", freed when {names_text(totals.goes_with)} {are} freed"
         if totals.staying_bytes:
-            line += f", except {bytes_text(totals.staying_bytes)} that other tensors' graphs hold too"
+            line += f", except {bytes_text(totals.staying_bytes)} that graphs of other tensors keep, too"
         lines.append(line)
     if totals.shared_bytes:
         names = names_text(totals.shared_with)
-        owners = f"your variables ({names})" if names else "living tensors"
-        lines.append(f"also held by {owners}: {bytes_text(totals.shared_bytes)}")
+        owners = f"your variables ({names})" if names else "other tensors"
+        lines.append(f"also kept alive by {owners}: {bytes_text(totals.shared_bytes)}")
     return lines
 
 
@@ -129,7 +129,7 @@ def _tree(nodes: tuple[NodeRecord, ...]) -> list[str]:
 
 def _headline(head: str, number: int, node: NodeRecord, last_place: Place | None) -> str:
     if node.leaf is not None:
-        gone = ", gone: nothing will be accumulated" if node.leaf.is_gone else ""
+        gone = ", gone: the tensor was freed, so its gradient is discarded" if node.leaf.is_gone else ""
         return f"{head}○ #{number + 1} {_title(node)} {node.leaf.shape} {node.leaf.dtype}{gone}".rstrip()
     shapes = ", ".join(str(shape) for shape, _ in node.outputs)
     nothing = "" if node.saved else ", saved nothing"
@@ -151,7 +151,7 @@ def _title(node: NodeRecord) -> str:
 def _details(node: NodeRecord) -> list[str]:
     lines = [f"     saved {_slot(slot, node.released)}" for slot in node.saved]
     if node.released is not None and not node.saved:
-        lines.append(f"     what its rule reads was freed by {_short(node.released)}")
+        lines.append(f"     its saved values were freed by {_short(node.released)}")
     return lines
 
 
@@ -169,7 +169,7 @@ def _slot(slot: SavedRecord, released: ReleaseRecord | None) -> str:
         elif slot.fate in _REFERENCED:
             state += f", still referenced {_REFERENCED[slot.fate]}"
     elif state == "packed":
-        state = "packed by a hook"
+        state = "packed (stored by saved_tensors_hooks)"
     elif slot.is_stale:
         state = f"held, but modified in place since: version {slot.current_version}, saved at {slot.version}"
     return f"{slot.name} {slot.shape} {slot.dtype}, {size}, {state}"

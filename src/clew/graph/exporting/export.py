@@ -33,15 +33,15 @@ FORMATS: dict[str, Writer] = {
 def export(x: Any, path: str | os.PathLike[str], params: Mapping[str, Tensor] | None = None) -> Path:
     """Write the graph of ``x`` for another viewer: operations, edges, shapes, lines, and modules as scopes.
 
-    The suffix chooses the format: ``.onnx`` for Netron (it shows the structure and cannot be run; a kept program's
-    ``to_onnx`` writes one that can), ``.json`` for Model Explorer, ``.pbtxt`` for the upload of TensorBoard's
-    graph tab (``SummaryWriter.add_graph`` writes the same into its log).
+    The suffix chooses the format. ``.onnx`` is for Netron; the file has the structure and can't be run (``to_onnx`` of
+    a kept program writes one that can). ``.json`` is for Model Explorer. ``.pbtxt`` is for the upload of TensorBoard's
+    graph tab; ``SummaryWriter.add_graph`` writes the same into its log.
 
     Args:
         x: a tensor, a node, or a container of these.
-        path: where to write.
-        params: names of leaves, such as ``dict(model.named_parameters())``. If not given, they get the names that the
-            calling functions' variables lead to.
+        path: the file to write.
+        params: names of leaves, such as ``dict(model.named_parameters())``. By default, leaves get names from the
+            variables of the calling functions.
 
     Returns:
         The path.

@@ -18,19 +18,19 @@ _LEAVES = "clew.graph.leaves"  # in the metadata of the node that thaw() made la
 
 
 def freeze(result: Tensor, path: str | os.PathLike[str], names: Mapping[str, Tensor] | None = None) -> None:
-    """Write `result` with its graph and all that the graph saved to a file, which `thaw` reads.
+    """Write `result` with its graph and everything that the graph saved to a file, which `thaw` reads.
 
     Args:
         result: A tensor with a history, whose graph has not been freed.
-        path: The file. It is a safetensors file, whose metadata are the graph as text; it is no pickle.
-        names: Names of leaves, by which `leaves` gives them.
+        path: The file. It is a safetensors file, whose metadata have the graph as text. It is no pickle.
+        names: Names of leaves. `leaves` finds them by these names.
 
     Raises:
-        NotImplementedError: a node is Python (an `autograd.Function`, a hook); it is named with its line, and nothing
-            is written.
-        RuntimeError: `result` has no history, a part of its graph has been freed, or what it saved was written since.
+        NotImplementedError: a node is Python (an `autograd.Function`, a hook). The error names it with its line, and
+            nothing is written.
+        RuntimeError: `result` has no history, a part of its graph was freed, or what the graph saved was written since.
         TypeError: `result` is no tensor.
-        ValueError: a name is empty, or that of a tensor which is no leaf of the graph, or that has another name.
+        ValueError: a name is empty, its tensor is no leaf of the graph, or its tensor has another name.
 
     Example:
         >>> import os, tempfile
@@ -72,13 +72,13 @@ def _check_names(result: Tensor, known: Mapping[str, Tensor]) -> None:
 
 
 def thaw(path: str | os.PathLike[str]) -> Tensor:
-    """Read a graph that `freeze` wrote: the result, whose `backward()` gives the gradients.
+    """Read a graph that `freeze` wrote, and return its result, whose `backward()` computes the gradients.
 
-    The graph keeps its leaves alive; `leaves` gives them. Its backward is run once while it is thawed, without a trace,
-    so that what does not hold together is said here and not later.
+    The graph keeps its leaves alive; `leaves` returns them. Its backward is run once here, without any effect, so that
+    an inconsistent file raises now and not later.
 
     Raises:
-        ProgramError: the file holds no graph, it is damaged, or its nodes do not fit each other.
+        ProgramError: the file has no graph, it is damaged, or its nodes are inconsistent.
         OSError: it can't be read.
 
     Example:
@@ -103,7 +103,7 @@ def thaw(path: str | os.PathLike[str]) -> Tensor:
     except ProgramError:
         raise
     except WRONG as error:
-        raise ProgramError(f"thaw: this graph does not hold together: {error}") from error
+        raise ProgramError(f"thaw: the graph in this file is inconsistent: {error}") from error
     return result
 
 
@@ -120,7 +120,7 @@ def _try(result: Tensor, leaves: list[Tensor]) -> None:
 
 
 def leaves(result: Tensor | Node) -> dict[str, Tensor]:
-    """The leaves that the graph of `result` leads to, by name: as `freeze` was told, else "leaf.0", "leaf.1" ...
+    """The leaves of the graph of `result`, by the names that `freeze` got; others are "leaf.0", "leaf.1" ...
 
     Example:
         >>> w, b = clew.ones(2, requires_grad=True), clew.zeros(2, requires_grad=True)

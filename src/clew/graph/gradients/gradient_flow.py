@@ -149,14 +149,14 @@ def gradient_flow(
 
     Args:
         model: a module, or the pairs of its ``named_parameters()``, or a mapping from names to tensors.
-        vanishing: a layer whose gradient norm is less than this part of its parameters' norm is ``vanishing``. As it
-            stands, a step of learning rate 1 would be lost in the rounding of float32 parameters.
-        exploding: a layer whose gradient norm is more than this many times its parameters' norm is ``exploding``. As it
-            stands, a step of learning rate 0.001 would change the layer by more than itself.
-        by_layer: take the parameters of one module together; False: each for itself.
+        vanishing: a layer is ``vanishing`` if its gradient norm is less than this part of its parameters' norm. With
+            the default, a step of learning rate 1 would be lost in the rounding of float32 parameters.
+        exploding: a layer is ``exploding`` if its gradient norm is more than this many times its parameters' norm. With
+            the default, a step of learning rate 0.001 would change the layer by more than its own size.
+        by_layer: take the parameters of one module together; False: each parameter alone.
 
     Returns:
-        The layers, to be printed as a table or drawn by ``plot()``.
+        The layers. Print them as a table, or draw them with ``plot()``.
 
     Raises:
         TypeError: ``model`` has no ``named_parameters`` and is no collection of names and tensors.

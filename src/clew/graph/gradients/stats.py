@@ -155,15 +155,15 @@ def _cells(histogram: Histogram | None) -> tuple[str, str, str]:
 
 
 def stats(model: Any, bins: int = 32) -> Stats:
-    """See how activations and gradients of each module are distributed, to find where they die, saturate or explode.
+    """Histograms of activations and gradients of each module, to find units that are dead, saturated or exploding.
 
     Args:
-        model: a module. Those in it that hold no others are looked at, in every forward and backward of the block; of
-            a module that is called several times the last call is told. The model computes the same as without.
-        bins: of the histograms.
+        model: a module. Its submodules that contain no others are observed, in every forward and backward of the block.
+            If a module is called several times, the last call counts. The results of the model do not change.
+        bins: the number of bins of the histograms.
 
     Returns:
-        A context manager, and the answer: print it, look at it with ``rich``, or call ``plot()``.
+        A context manager, and the answer: print it, display it with ``rich``, or call ``plot()``.
 
     Raises:
         TypeError: it is no module.

@@ -53,11 +53,11 @@ def step(
     retain_graph: bool | None = None,
     create_graph: bool = False,
 ) -> Iterator[Step]:
-    """Run ``backward()`` of a tensor, or of a sequence of tensors, node by node; each step is given when it has run.
+    """Run ``backward()`` of a tensor, or of a sequence of tensors, node by node. Each node is yielded after it has run.
 
-    When the iterator is exhausted, all is as after ``backward()``. Whoever stops before leaves the rest undone: the
-    nodes that have run are freed (without ``retain_graph``), and the gradients that had not arrived are lost. Between
-    the steps anything may be done, other backward passes included.
+    When the iterator is exhausted, the state is that after ``backward()``. If you stop before, the rest does not run:
+    the nodes that have run are freed (without ``retain_graph``), and gradients that have not arrived are lost. Between
+    the steps you may do anything, even run other backward passes.
 
     Args:
         tensors: where to begin.

@@ -52,7 +52,7 @@ class KindCount(Shown):
 
 @dataclass(frozen=True, slots=True)
 class Change(Shown):
-    """What became of some nodes of one kind: they are new, gone, or otherwise than before.
+    """A change of nodes of one kind: they are new, removed, or different.
 
     Example:
         >>> x = clew.ones(2, requires_grad=True)
@@ -98,9 +98,9 @@ class Change(Shown):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Diff(Shown):
-    """The answer of :func:`diff`: nodes that are new, gone, or otherwise than before; the others are left out.
+    """The answer of :func:`diff`: nodes that are new, removed, or different. Equal nodes are left out.
 
-    Its truth value tells whether anything changed.
+    It is true if anything changed.
 
     Example:
         >>> x = clew.ones(2, requires_grad=True)
@@ -133,14 +133,14 @@ class Diff(Shown):
 def diff(a: Tensor | Node | Snapshot | Any, b: Tensor | Node | Snapshot | Any) -> Diff:
     """What changed from the graph of ``a`` to that of ``b``: nodes, their shapes, inputs and bytes saved.
 
-    Nodes are matched by structure: the operation, the leaves that it is computed from, its neighbours. Where a line
-    stands and in which order independent lines ran makes no difference. Time and memory are linear in the graphs,
-    some ten microseconds a node.
+    Nodes are matched by structure: the operation, the leaves from which it is computed, and its neighbors. The position
+    of a line and the order of independent lines make no difference. Time and memory are linear in the graphs, some ten
+    microseconds a node.
 
     Args:
-        a: a tensor, a node, a container of these, or a :func:`snapshot` of an earlier iteration, whose graph may be
-            gone.
-        b: likewise. A graph that was freed compares equal to one that was not.
+        a: a tensor, a node, a container of these, or a :func:`snapshot` of an earlier iteration, whose graph may have
+            been freed.
+        b: likewise. A freed graph compares equal to one that was not freed.
 
     Raises:
         TypeError: there is no tensor or node in one of them.

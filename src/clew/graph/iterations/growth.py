@@ -8,16 +8,16 @@ from ..model.wording import bytes_text
 
 
 class GrowthWarning(UserWarning, Shown):
-    """One line's tensors hold the graphs of more and more iterations.
+    """The results of one line keep the graphs of more and more iterations alive.
 
     Attributes:
-        made_at: the line that made what is held.
-        path: the variable that holds it, as the user can type it (``losses``, ``meter.total``, ``w.grad``); None when
-            no name leads there.
-        iterations: of how many earlier iterations graphs are held.
-        nodes: how many nodes of earlier iterations are held.
-        nbytes: what these nodes take in bytes, with what they have saved and still hold.
-        text: who holds how much, in one sentence.
+        made_at: the line that created these results.
+        path: the variable that keeps them, as you can type it (``losses``, ``meter.total``, ``w.grad``); None if no
+            variable does.
+        iterations: from how many earlier iterations graphs are kept.
+        nodes: how many nodes of earlier iterations are kept.
+        nbytes: the bytes of these nodes, with what they have saved and still hold.
+        text: what is kept and by which variable, in one sentence.
         advice: what to do.
 
     Example:
@@ -42,10 +42,10 @@ class GrowthWarning(UserWarning, Shown):
 
     @property
     def text(self) -> str:
-        holder = "something that no name leads to" if self.path is None else f"`{self.path}`"
+        holder = "something that no variable references" if self.path is None else f"`{self.path}`"
         return (
-            f"{holder} holds the graphs of {self.iterations} iterations ({self.nodes} nodes, "
-            f"{bytes_text(self.nbytes)}, graph metadata included), and more with each"
+            f"{holder} keeps the graphs of {self.iterations} iterations ({self.nodes} nodes, "
+            f"{bytes_text(self.nbytes)}, graph metadata included), and more with each iteration"
         )
 
     @property
@@ -56,6 +56,6 @@ class GrowthWarning(UserWarning, Shown):
 
     def __str__(self) -> str:
         return (
-            f"watch: expected an iteration's graph to go when the iteration ends, but {self.text}. "
-            f"The line that made them: {self.made_at}. To do: {self.advice}."
+            f"watch: expected an iteration's graph to be freed when the iteration ends, but {self.text}. "
+            f"The graphs were created at {self.made_at}. To do: {self.advice}."
         )

@@ -67,7 +67,7 @@ class Snapshot(Shown):
 
 
 def snapshot(x: Any) -> Snapshot:
-    """Copy the structure of the graph of ``x``, to compare it by :func:`diff` with one that is not there yet.
+    """Copy the structure of the graph of ``x``, to compare it with a later graph by :func:`diff`.
 
     Args:
         x: a tensor, a node, or a container of these.

@@ -32,14 +32,14 @@ MOST_IN_THE_END = MOST_WAITING - 10
 
 
 class Watch(Shown):
-    """What :func:`watch` gives: a context manager, or an object to ``start()`` and ``stop()``.
+    """The result of :func:`watch`: a context manager, or an object to ``start()`` and ``stop()``.
 
     Attributes:
-        warnings: all that it has said so far, as :class:`GrowthWarning` objects.
-        failure: what went wrong in the watch itself, if that made it stop; it does not stop the program.
+        warnings: all warnings so far, as :class:`GrowthWarning` objects.
+        failure: the error in the watch itself that stopped it, if there was one. It does not stop the program.
 
-    With ``warn=False`` it only collects what it finds. ``clock`` gives the time in seconds, of which looks get a small
-    share (by default it is the machine's); with ``always`` it looks after each iteration, whatever that takes.
+    With ``warn=False`` it only collects warnings. ``clock`` returns the time in seconds; inspections get a small share
+    of it. By default it is the machine's clock. With ``always`` it inspects after each iteration, whatever that costs.
 
     Example:
         >>> import warnings
@@ -278,30 +278,34 @@ def _has_recorded(newest_root: int, file: str, line: int) -> bool:
 
 
 def watch() -> Watch:
-    """Warn when one line of a training loop holds the graphs of more and more iterations.
+    """Warn when the results of one line of a training loop keep the graphs of more and more iterations alive.
 
-    An iteration's graph should go when the iteration ends. It stays when something keeps a tensor that has history:
-    ``running_loss += loss``, ``losses.append(loss)``, a hidden state that is not detached, a moving average of
-    activations, outputs kept by a hook. A :class:`GrowthWarning` then names the line that made what is held and the
-    variable that holds it, once for each line, within 20 iterations; graphs that may still be waiting for a backward
-    of their own (none has gone through them, nor to their parameters) are given 200. So are, when the watch ends,
-    results that no backward came to: losses, predictions or a running sum of an evaluation without ``no_grad()``, and
-    chains of ``autograd.grad`` without a ``detach()``. If there was no backward at all, 18 are enough.
+    The graph of an iteration should be freed when the iteration ends. It stays alive if something keeps a tensor with
+    history: ``running_loss += loss``, ``losses.append(loss)``, a hidden state that is not detached, a moving average of
+    activations, outputs kept by a hook. A :class:`GrowthWarning` then names the line that created these tensors and the
+    variable that keeps them. It comes once for each line, within 20 iterations. Graphs that may still wait for a
+    backward of their own are given 200 iterations: no backward has gone through them or to their parameters.
 
-    An iteration ends with each ``backward()`` or ``autograd.grad()`` of the program; ``autograd.grad`` with
-    ``create_graph=True`` is a step within one. Windows and unrolled loops of up to 17 iterations are no reason to warn,
-    nor are graphs that grow within one iteration. With the filter ``error`` the warning is raised from the call of
-    ``backward``, after it has done its work.
+    When the watch ends, it also reports results without a backward: losses, predictions or a running sum of an
+    evaluation without ``no_grad()``, and chains of ``autograd.grad`` without a ``detach()``. These are given 200
+    iterations, too, or 18 if there was no backward at all.
 
-    It takes half a microsecond a backward (``python bench/looking.py`` measures it: 0.3 to 0.6 on a step of ten), and a
-    look at the living graphs now and then: at most 1 % of the time without a reason, 3 % while the number of nodes
-    rises, 6 % while it follows up a suspicion; the first few looks are not counted. Where an iteration takes
-    microseconds, these bounds may make it speak later. Nothing is kept alive. Not seen are graphs that are held through
-    nodes alone (``kept.append(loss.grad_fn)``), and none are told of that wait for Python's garbage collector. Of more
-    than 100,000 living nodes a part is looked at.
+    An iteration ends with each ``backward()`` or ``autograd.grad()`` of the program. ``autograd.grad`` with
+    ``create_graph=True`` is a step within an iteration. Windows and unrolled loops of up to 17 iterations cause no
+    warning. Nor do graphs that grow within one iteration. With the filter ``error`` the warning is raised from the call
+    of ``backward``, after the backward has finished.
+
+    A backward takes half a microsecond more (``python bench/looking.py`` measures 0.3 to 0.6 on a step of ten). From
+    time to time the watch inspects the graphs that are alive. This takes at most 1 % of the time without a reason, 3 %
+    while the number of nodes rises, and 6 % while it follows a suspicion; the first few inspections do not count. If an
+    iteration takes microseconds, these limits may delay the warning. Of more than 100,000 nodes only a part is
+    inspected.
+
+    The watch keeps nothing alive. It does not see graphs that are kept through nodes alone
+    (``kept.append(loss.grad_fn)``). It does not report graphs that wait for Python's garbage collector.
 
     Returns:
-        A :class:`Watch`: a context manager, or use ``start()`` and ``stop()``; ``warnings`` has what was said.
+        A :class:`Watch`: a context manager, or use ``start()`` and ``stop()``. Its ``warnings`` has all warnings.
 
     Example:
         >>> import warnings

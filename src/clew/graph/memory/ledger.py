@@ -30,12 +30,12 @@ def ledger(x: Any = None) -> Ledger:
     """What the graph of ``x`` holds: one record for each tensor that a node saved.
 
     Args:
-        x: a tensor, a node, or a sequence, mapping or other container of these. None: all graphs that living tensors
-            lead to. The graph is only read.
+        x: a tensor, a node, or a sequence, mapping or other container of these. None: all graphs of tensors that are
+            alive. The graph is only read.
 
     Returns:
-        Records and totals; ``to_dict()``, ``to_json()`` and ``to_pandas()`` pass them on. Included is what backward
-        does not go through but the graph holds all the same, such as the history of a view that was modified in place.
+        Records and totals. ``to_dict()``, ``to_json()`` and ``to_pandas()`` convert them. They include what the graph
+        holds although backward does not go through it, such as the history of a view that was modified in place.
 
     Raises:
         TypeError: there is no tensor or node in ``x``.
@@ -62,7 +62,7 @@ def _roots(x: Any) -> list[Tensor | Node]:
     if not found:
         raise TypeError(
             f"ledger: expected a tensor, a node or a container of them, got {type(x).__name__}; "
-            "ledger() without argument tells of all graphs that are alive"
+            "ledger() without arguments reports all graphs that are alive"
         )
     return found
 

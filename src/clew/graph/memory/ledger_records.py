@@ -171,12 +171,12 @@ class Ledger(Shown):
         """The totals for a reader, a line each; kinds that do not occur are left out."""
         totals = self.totals
         lines = [
-            ("held only by the graph", bytes_text(totals.graph_only_bytes)),
-            ("also held by living tensors", bytes_text(totals.shared_bytes)),
+            ("kept alive by the graph alone", bytes_text(totals.graph_only_bytes)),
+            ("also kept alive by other tensors", bytes_text(totals.shared_bytes)),
         ]
         for name, count, size in (
             ("other libraries' memory", totals.foreign_bytes, totals.foreign_bytes),
-            ("packed by hooks", totals.packed, totals.packed_bytes),
+            ("packed (stored by saved_tensors_hooks)", totals.packed, totals.packed_bytes),
             ("workspaces of Functions", totals.workspace_bytes, totals.workspace_bytes),
         ):
             if count:
@@ -190,6 +190,6 @@ class Ledger(Shown):
 def _line(record: LedgerRecord) -> str:
     made = f" ({record.made_at.short})" if record.made_at else ""
     state = f"{freed_word(record.fate)} by {record.freed_by}" if record.freed_by else record.state
-    owners = f", also held by {', '.join(record.held_by)}" if record.held_by else ""
+    owners = f", also kept alive by {', '.join(record.held_by)}" if record.held_by else ""
     size = bytes_text(record.storage_bytes or record.view_bytes)
     return f"#{record.node} {record.name}{made} {record.slot} {record.shape} {record.dtype}, {size}, {state}{owners}"

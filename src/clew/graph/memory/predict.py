@@ -60,13 +60,13 @@ class _Memory:
 def predict_peak(tensors: Any, *, retain_graph: bool = False) -> int:
     """The most bytes of tensor data that will be alive at once while ``backward()`` of these tensors runs.
 
-    Nothing is freed or accumulated. It takes memory for one operation at a time, which stays untouched, and computes
-    nothing but the few derivatives whose memory depends on values. The answer counts as :func:`clew.memory.stats`
-    does: what is alive now is in it.
+    Nothing is freed or accumulated. It allocates memory for one operation at a time, without writing to it. It computes
+    only the few derivatives whose memory depends on values. Like :func:`clew.memory.stats`, the answer includes what is
+    alive now.
 
     Args:
         tensors: a tensor, or a sequence of tensors, from which backward would be called.
-        retain_graph: as in ``backward``: whether what is saved stays.
+        retain_graph: as in ``backward``: whether saved tensors are retained.
 
     Returns:
         Bytes.

@@ -26,12 +26,12 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Share(Shown):
-    """What one line has caused of the bytes that were alive at a moment.
+    """The bytes that were alive at a moment because of one line.
 
-    ``place`` is None for bytes from before the timeline (``is_earlier``), or where no line of the user's ran.
-    ``category`` is ``"parameters and buffers"``, ``"gradients"``, ``"optimizer state"``, ``"input data"``,
-    ``"activations saved by the graph"`` or ``"temporaries"``. ``phase`` is ``"forward"`` for what the line itself
-    took, ``"backward"`` for what the backward of its operations took.
+    ``place`` is None for bytes from before the timeline (``is_earlier``), or if no line of yours ran. ``category`` is
+    ``"parameters and buffers"``, ``"gradients"``, ``"optimizer state"``, ``"input data"``, ``"activations saved by the
+    graph"`` or ``"temporaries"``. ``phase`` is ``"forward"`` for what the line itself allocated, and ``"backward"`` for
+    what the backward of its operations allocated.
 
     Example:
         >>> with clew.memory.timeline() as timeline:

@@ -22,11 +22,12 @@ _MOST_ROUNDS = 4  # from names through graphs to what hooks hold, and on through
 
 @dataclass(frozen=True, slots=True)
 class Holder(Shown):
-    """One way from a name to what was asked about.
+    """One path from a name to the tensor or node that was asked about.
 
-    ``path`` is what the user can type, the shortest there is. ``node``, ``made_at`` and ``slot`` are None when it
-    leads there directly; else the graph of ``path`` does: a node of that graph saved the tensor as ``slot``, or,
-    without ``slot``, is the node that was asked about. ``nbytes`` is what is kept on this way.
+    ``path`` is an expression that you can type, the shortest there is. If the path is direct, ``node``, ``made_at`` and
+    ``slot`` are None. Otherwise the path goes through the graph of ``path``: ``node`` is a node of that graph that
+    saved the tensor as ``slot``, or, without ``slot``, the node that was asked about. ``nbytes`` is the size of what is
+    kept alive.
 
     Example:
         >>> x = clew.ones(3)
@@ -57,8 +58,8 @@ class Holder(Shown):
 class Holders(Shown):
     """The answer of :func:`why_alive`. It holds neither tensors nor nodes.
 
-    ``holders`` keep what was asked about. ``graph_holders``, for a tensor with a history, do not keep the tensor, but
-    the graph below it. ``result`` is the rest of each path: ``tensor → SumBackward0 (train.py:52) → 34.0 MiB``.
+    ``holders`` keep the tensor or node alive. ``graph_holders``, for a tensor with a history, keep only the graph below
+    it alive. ``result`` is the end of each path: ``tensor → SumBackward0 (train.py:52) → 34.0 MiB``.
 
     Example:
         >>> x = clew.ones(3)
@@ -74,25 +75,26 @@ class Holders(Shown):
 
     def __str__(self) -> str:
         if not self.holders and not self.graph_holders:
-            return f"{self.subject}: no name in the calling functions or their modules leads to it"
+            return f"{self.subject}: no variable of the calling functions or their modules references it"
         lines = []
         if self.holders:
             lines += [f"{self.subject} is kept alive by", *_lines(self.holders, self.result)]
         else:
-            lines.append(f"{self.subject}: no name in the calling functions or their modules leads to it")
+            lines.append(f"{self.subject}: no variable of the calling functions or their modules references it")
         if self.graph_holders:
-            lines += ["its graph is part of the graph of", *_lines(self.graph_holders, "")]
+            lines += ["its graph is also kept alive by the graph of", *_lines(self.graph_holders, "")]
         return "\n".join(lines)
 
     __repr__ = __str__
 
 
 def why_alive(x: Tensor | Node, scopes: Mapping[str, object] | None = None) -> Holders:
-    """Who keeps a tensor's memory, or a node of the graph, alive.
+    """What keeps a tensor's memory, or a node of the graph, alive.
 
-    Searched are the variables of the calling functions and their modules' globals, with all containers, attributes,
-    closures, generators and tracebacks that these lead to, and the hooks and contexts of the graphs that are found on
-    the way. A tensor is kept by names, and by nodes that saved it; a node by every tensor whose graph it is part of.
+    It searches the variables of the calling functions and the globals of their modules. It follows containers,
+    attributes, closures, generators and tracebacks. It also follows the hooks and contexts of the graphs that it finds.
+    A tensor is kept alive by names, and by nodes that saved it. A node is kept alive by every tensor whose graph
+    contains it.
 
     Args:
         x: a tensor or a node.

@@ -115,7 +115,7 @@ class Passes:
                     "leaf loss",
                     place,
                     "backward starts from a leaf: the loss has no history, and no parameter gets a gradient",
-                    "compute the loss with tensors from the model's output; item(), tensor() and detach() cut it off",
+                    "compute the loss with tensors from the model's output; item(), tensor() and detach() drop history",
                 )
         for place, name in self._without_create_graph.items():
             yield Finding(

@@ -112,7 +112,7 @@ class Steps:
         """What all sampled steps have in common."""
         steps = f"in all {counted(self.count, 'step')}"
         if self._sampled < self.count:
-            steps = f"in each step that was looked at ({self._sampled:,} of {self.count:,})"
+            steps = f"in each step that was observed ({self._sampled:,} of {self.count:,})"
         if self._sampled >= _FEWEST_STEPS and self._without_names and self._without:
             yield Finding(
                 "no gradient",
@@ -124,14 +124,15 @@ class Steps:
             yield Finding(
                 "zero step",
                 self._place,
-                f"the learning rate of {self.kind} was 0 {steps}: nothing moves",
+                f"the learning rate of {self.kind} was 0 {steps}: no parameter changes",
                 "set lr, or look at the scheduler",
             )
         if self._dirty >= _FEWEST_STEPS - 1 and self._dirty == self._pairs:
             yield Finding(
                 "not zeroed",
                 self._place,
-                f"gradients were not zeroed between the steps of {self.kind}: each step adds those of all before",
+                f"gradients were not zeroed between the steps of {self.kind}: each step also uses the gradients of all "
+                "steps before it",
                 "call zero_grad() between step() and the next backward()",
             )
 

@@ -104,7 +104,7 @@ async function startGraph(root) {
 
   function showMoment(number) {
     state.moment = model.moments[number];
-    find("moment").textContent = `${number + 1}/${model.moments.length} ${state.moment.label}`;
+    find("moment").textContent = `moment ${number + 1} of ${model.moments.length}: ${state.moment.label}`;
     find("life").setAttribute("aria-valuetext", state.moment.label);
     paint();
   }

@@ -23,6 +23,17 @@ ROW_COLUMNS = ("kind", "title", "place", "shape", "nbytes", "module", *COSTS, "e
 SLOT_COLUMNS = ("slot_name", "slot_shape", "slot_bytes", "slot_view_bytes", "slot_flags")
 GROUP_COLUMNS = ("parent", "kind", "label", "first", "end")
 
+# The state of what a node saved, or the kind of a box, and what it means.
+_LEGEND = {
+    "held": "held by graph",
+    "packed": "packed by hooks",
+    "freed": "freed by backward",
+    "gone": "gone: node freed",
+    "leaf": "leaf",
+    "input": "input, no gradient",
+    "result": "result",
+}
+
 
 def graphs_section(pictures: Mapping[str, Picture], numbers: Iterator[int]) -> str:
     """HTML: one of several graphs, the first of them at first, and a switch between them, if there are several."""
@@ -45,8 +56,7 @@ def _graph(picture: Picture, number: int, switch: str, hidden: bool) -> str:
         summary = picture.summary
         totals = f"{counted(summary.nodes, 'node')}: too many to be drawn. What they are, by line and operation:"
         return f'<div class="summary"{hides}>{switch}<p>{totals}</p>{table(*summary.table())}</div>'
-    states = ("held", "packed", "freed", "gone", "leaf", "input", "result")
-    legend = "".join(f'<span class="chip {state}">{state}</span>' for state in states)
+    legend = "".join(f'<span class="chip {state}">{meaning}</span>' for state, meaning in _LEGEND.items())
     foldings = ("automatic", "modules", "functions", "loops", "nothing")
     options = "".join(f"<option>{folding}</option>" for folding in foldings)
     data = as_script(page_data(picture))

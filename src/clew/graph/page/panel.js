@@ -65,7 +65,7 @@ function describeNode(model, moment, node, actions) {
     ["gradient norm", gradient === undefined ? "" : Number(gradient).toPrecision(6)],
   ]));
   if (moment.release[node] >= 0) parts.push(element("p", { class: "release" }, releaseText(model, moment.release[node])));
-  if (moment.gone[node]) parts.push(element("p", { class: "release" }, "no result of it is held any more: the node is gone, with all it saved"));
+  if (moment.gone[node]) parts.push(element("p", { class: "release" }, "nothing references its result any more, so the node and what it saved were freed"));
   const first = firstSlot(model, node);
   if (model.slot_end[node] > first) {
     const rows = [];

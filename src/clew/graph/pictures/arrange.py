@@ -77,7 +77,7 @@ def leaf_entry(node: Node, names: Mapping[int, str]) -> Entry:
     """The row of a leaf."""
     key = leaf_key(node)
     if not key:
-        return Entry(LEAF, node, title="leaf", remark="the leaf is gone: nothing will be accumulated")
+        return Entry(LEAF, node, title="leaf", remark="the leaf was freed, so its gradient is discarded")
     return Entry(LEAF, node, title=names.get(key, "leaf"))
 
 

@@ -38,19 +38,20 @@ def draw(
 ) -> Picture:
     """A picture of the graph that ends in ``x``, as it is now. The arguments are those of torchviz's ``make_dot``.
 
-    The picture keeps no graph alive. Its :meth:`Picture.snapshot` adds the state at a later moment; :func:`film` does
-    that by itself after each backward.
+    The picture keeps no graph alive. :meth:`Picture.snapshot` adds the state at a later moment. :func:`film` adds it
+    after each backward.
 
     Args:
-        x: a tensor, a node, a sequence of them, or a dict of tensors, whose keys are then their names.
-        params: names for leaves, such as ``dict(model.named_parameters())``. What consumes ``layers.3.weight`` is
-            drawn as part of the module ``layers.3``. Tensors without a gradient may be named, too: a batch, labels.
-            If not given, leaves get the names that the calling functions' variables lead to: ``model.layers.3.weight``.
-        show_attrs: whether to write the attributes of operations (``dim``, ``exponent``) into the boxes.
+        x: a tensor, a node, a sequence of them, or a dict of tensors, whose keys become names.
+        params: names for leaves, such as ``dict(model.named_parameters())``. An operation that uses ``layers.3.weight``
+            is drawn as part of the module ``layers.3``. You may also name tensors without a gradient, such as a batch
+            or labels. By default, leaves get names from the variables of the calling functions:
+            ``model.layers.3.weight``.
+        show_attrs: whether boxes list the attributes of operations (``dim``, ``exponent``).
         show_saved: whether to draw what each node saved.
         max_attr_chars: attributes are cut to as many characters.
-        module_of: tells which module made a node (``layers.3``), or None where it does not know.
-        most_nodes: graphs with more are summarised in a table by line and operation.
+        module_of: a function that returns the module that created a node (``layers.3``), or None if it is not known.
+        most_nodes: a graph with more nodes becomes a table by line and operation.
 
     Returns:
         A picture with ``html``, ``svg``, ``png``, ``dot`` and ``save(path)``.

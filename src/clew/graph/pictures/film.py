@@ -68,8 +68,8 @@ def film(x: Drawable, params: Mapping[str, Tensor] | None = None, *, gradients: 
     Args:
         x: as for :func:`draw`.
         params: as for :func:`draw`.
-        gradients: whether to note, at each operation, the norm of the gradient that came to it. This puts a hook on
-            each node for as long as the block lasts; without it the norms are those of the leaves alone.
+        gradients: whether each operation has the norm of the gradient that it received. This puts a hook on each node
+            until the end of the block. Without it only leaves have norms.
         options: the other arguments of :func:`draw`.
 
     Example:

@@ -7,9 +7,9 @@ from ..._core import Node, Tensor
 
 
 def free(result: Tensor | Node) -> None:
-    """Drop what the graph of `result` saved, as a backward would. A later backward says that it was freed here.
+    """Free what the graph of `result` saved, as a backward would. The error of a later backward names this call.
 
-    What other results share with it is freed, too.
+    This also frees what the graph shares with other results.
 
     Raises:
         RuntimeError: `result` has no history.
@@ -29,15 +29,15 @@ def free(result: Tensor | Node) -> None:
 
 
 def cut(tensor: Tensor | Node) -> None:
-    """Sever the history of `tensor` in all graphs that lead to it: no gradient passes it any more.
+    """Remove the history of `tensor` from all graphs that lead to it. No gradient passes through it afterwards.
 
-    What it saved, and the graph that only it led to, go at once. So the state of a recurrent network can be cut a fixed
-    number of steps behind the newest, and memory does not grow (truncated backpropagation through time). Gradients
-    that were on their way elsewhere are as before; hooks of `tensor`, and its `.grad` if it retains it, still work.
+    What the node saved is freed at once, and so is the graph that only it led to. So the state of a recurrent network
+    can be cut a fixed number of steps behind the newest one, and memory does not grow (truncated backpropagation
+    through time). Other gradients do not change. Hooks of `tensor`, and its `.grad` if it retains it, still work.
 
     Raises:
         RuntimeError: `tensor` has no history.
-        NotImplementedError: its operation gave several tensors (`split`, an LSTM cell); cut a `clone()` of it.
+        NotImplementedError: its operation has several results (`split`, an LSTM cell); cut a `clone()` of it.
         TypeError: it is neither a tensor nor a node.
 
     Example:

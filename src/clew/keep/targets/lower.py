@@ -164,7 +164,7 @@ class _Lowering:
     def _step(self, raw: tuple[Any, ...]) -> None:
         op, kind, inputs, outputs, written, attributes, _, _, draws, _ = raw
         if kind == "read":
-            raise Unsupported("(a value that Python or the rule of a gradient goes by: what follows may depend on it)")
+            raise Unsupported("(Python or a derivative rule reads this value, so later steps may depend on it)")
         if kind == "python":
             raise Unsupported("(a Python function)")
         if kind != "run" or (not written and outputs and self._is_view(inputs, outputs)):
@@ -268,7 +268,7 @@ class _Lowering:
         for name, tensor in self.names.items():
             reg = self.core.register_of(tensor)
             if reg < 0:
-                raise ValueError(f"{self.method}: {name!r} is no tensor that the program reads or makes")
+                raise ValueError(f"{self.method}: {name!r} is no tensor that the program reads or computes")
             found.append((name, tensor, reg))
         return found
 

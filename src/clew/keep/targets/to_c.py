@@ -60,15 +60,15 @@ def _write(folder: Path, files: dict[str, str], overwrite: bool) -> None:
     if refused := sorted(others - set(EXAMPLES)):
         raise FileExistsError(
             f"to_c: expected {' and '.join(refused)} in {folder} to be missing, or as to_c wrote it; got a file that "
-            "was written or edited by somebody else. To do: take another folder, move the file, or pass overwrite=True"
+            "was edited, or not written by to_c. To do: take another folder, move the file, or pass overwrite=True"
         )
     folder.mkdir(parents=True, exist_ok=True)
     for name in files.keys() - others:
         (folder / name).write_text(files[name])
     if others:
         warnings.warn(
-            f"to_c: {' and '.join(sorted(others))} in {folder} stay as somebody else wrote them, whatever program.h "
-            "declares now; look whether they still fit, or pass overwrite=True",
+            f"to_c: {' and '.join(sorted(others))} in {folder} were edited, or not written by to_c, so they were not "
+            "changed. Check that they still match program.h, or pass overwrite=True",
             stacklevel=4,
         )
 

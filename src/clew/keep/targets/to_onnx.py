@@ -54,7 +54,7 @@ class _Model:
             raise NotImplementedError(f"to_onnx: can't express {target.origin.fails(str(why))}") from None
         results = [one for one in named if one.is_result]
         if not results:
-            raise ValueError("to_onnx: expected a named result, got none; say by program.name() what the model gives")
+            raise ValueError("to_onnx: expected a named result, got none; name results with program.name()")
         names = [self._result_name(one) for one in results]
         for one, name in zip(results, names, strict=True):
             target.reshape(state[one.memory], one.shape, name)

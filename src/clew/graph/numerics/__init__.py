@@ -1,0 +1,1 @@
+"""How many digits a computation loses, and why a gradient is what it is."""
