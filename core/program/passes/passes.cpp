@@ -22,7 +22,8 @@ constexpr PassInfo kPasses[] = {
     {"elide_copies", "A result that is only copied is written where the copy would bring it."},
     {"fuse_strips", "Elementwise calls over long arrays run together, strip by strip."},
     {"fuse_epilogues", "A matrix product adds its bias and runs what follows it block by block."},
-    {"hoist_optimizer_steps", "The step of an optimizer runs as soon as its gradient is there, while that is in the cache."},
+    {"hoist_optimizer_steps",
+     "The step of an optimizer runs as soon as its gradient is there, while that is in the cache."},
     {"share_results", "A small result that many calls refer to is made in the arena, and copied."},
     {"make_call_tables", "Short elementwise calls that follow one another become one table."},
     {"reuse_buffers", "A call writes over an operand that nobody needs any more."},
@@ -37,8 +38,10 @@ std::vector<std::string_view> left_out() {
         const bool is_known = std::ranges::any_of(
             kPasses, [&](const PassInfo& one) { return word.starts_with('-') && word.substr(1) == one.name; });
         if (!is_known)
-            throw Error(ErrorKind::Value, "CLEW_PASSES: expected names of passes, each after a '-', as in '-fuse_strips,-fold_constants'; got '" +
-                        std::string(word) + "'");
+            throw Error(
+                ErrorKind::Value,
+                "CLEW_PASSES: expected names of passes, each after a '-', as in '-fuse_strips,-fold_constants'; got '" +
+                    std::string(word) + "'");
         names.push_back(word.substr(1));
         rest.remove_prefix(std::min(end + 1, rest.size()));
     }

@@ -244,6 +244,7 @@ private:
     bool refer_to_temporary(const kernels::Operand& operand, std::size_t first, Call& call);
     void find_planned();
     void find_wanted();
+    void find_constants();
     void share_transposes();
     void keep_scores();
     void keep_derivatives();

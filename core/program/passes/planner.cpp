@@ -188,6 +188,7 @@ std::unique_ptr<Plan> Planner::make() {
         {"share_transposes", &Planner::share_transposes},
         {"keep_scores", &Planner::keep_scores},
         {nullptr, &Planner::find_wanted},
+        {nullptr, &Planner::find_constants},
         {"eliminate_dead_calls", &Planner::eliminate_dead_calls},
         {"fold_constants", &Planner::fold_constants},
         {"keep_derivatives", &Planner::keep_derivatives},
@@ -253,6 +254,20 @@ void Planner::find_wanted() {
     wanted_.assign(memories(), 0);
     for (std::size_t reg = 0; reg < program_.registers.size(); ++reg)
         if (slice_.wanted[reg]) wanted_[static_cast<std::size_t>(program_.registers[reg].memory)] = 1;
+    for (Noted& noted : noted_)
+        for (Call& call : noted.calls) call.runs = true;
+}
+
+// Memory of constants that nothing writes.
+void Planner::find_constants() {
+    constant_.assign(memories(), 0);
+    for (const auto& [reg, value] : program_.constants)
+        constant_[static_cast<std::size_t>(program_.of(reg).memory)] = 1;
+    for (const Noted& noted : noted_)
+        for (const Call& call : noted.calls)
+            for (const Reference& one : call.references)
+                if (one.written) constant_[static_cast<std::size_t>(one.memory)] = 0;
+    for (const SliceWrite& one : slice_.writes) constant_[static_cast<std::size_t>(program_.of(one.reg).memory)] = 0;
 }
 
 bool Planner::writes_inputs() const {

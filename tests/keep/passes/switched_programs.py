@@ -101,7 +101,12 @@ def main():
         expected, _ = outcomes(name, lambda step: step)
         found, compiled = outcomes(name, lambda step: clew.compile(step, fullgraph=True))
         is_right &= found == expected
-        print(name, found == expected, next(line for line in compiled.why().splitlines() if "variant" in line).strip())
+        print(
+            name,
+            found == expected,
+            *(line.strip() for line in compiled.why().splitlines() if "variant:" in line),
+            sep="; ",
+        )
     sys.exit(not is_right)
 
 
