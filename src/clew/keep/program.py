@@ -141,7 +141,7 @@ class Program:
 
         return from_bytes, (to_bytes(self), self._core._coded)
 
-    def to_c(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Sizes:
+    def to_c(self, folder: str | os.PathLike[str], *, name: str = "program", overwrite: bool = False) -> Sizes:
         """Write the program as C11 into `folder`: program.c, program.h, a Makefile and a main.c that runs it.
 
         It needs nothing but libm, takes no memory after its start, and computes what the block computed, to rounding.
@@ -151,10 +151,16 @@ class Program:
         `.grad`s are as in the recorded run: where the block found no `.grad`, each run sets it anew.
 
         A dot in a name becomes an underscore: "layer.weight" is `program_layer_weight`, with its name in a comment.
+        `program_tensors` is a table of all named tensors: name, address, shape, dtype and bytes.
+
+        A number that is to change on the device is a named tensor: `gain = torch.tensor(0.5)`, or the learning rate of
+        SGD, Adam or AdamW, `lr=torch.tensor(0.1)`.
 
         Args:
             folder: it is made if it is missing. Files there that `to_c` has made are written again. A `main.c` or a
                 `Makefile` that you have written or edited stays as it is.
+            name: all files and symbols begin with it, so that several programs link into one firmware. With another
+                name than "program", the examples are `policy_main.c` and `policy.mk`.
             overwrite: write all four, whatever is there.
 
         Returns:
@@ -179,7 +185,7 @@ class Program:
         """
         from .targets.to_c import to_c
 
-        return to_c(self, folder, overwrite)
+        return to_c(self, folder, name, overwrite)
 
     def draw(self, show_attrs: bool = False, max_attr_chars: int = 50) -> Picture:
         """A picture of the steps, in the formats that pictures of graphs have: `html`, `svg`, `png`, `dot`, `save()`.
@@ -236,7 +242,8 @@ class Program:
         """Write the program as an ONNX model, checked by onnx.checker.
 
         Named inputs are inputs, named tensors that the program makes are outputs; of a named input that it writes, as a
-        parameter in a training step, the new value is the output `<name>_next`. What has no name has the value of now.
+        parameter in a training step, the new value is the output `<name>_next`. An input that requires grad, or that
+        the program writes, has its value of now as default. What has no name has the value of now.
         Nodes carry the operation and the line of Python in their doc_string.
 
         Raises:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from ..program import Program
 
 PARTS = ("forward", "backward", "step")
+RATED = ("sgd_step", "adam_step")
+"""Operations that are given a learning rate."""
 
 
 @dataclass
@@ -36,6 +39,8 @@ class Named:
     is_input: bool
     is_result: bool
     """Whether the program makes or writes it."""
+    is_parameter: bool
+    """An input that requires grad, or that the program writes for its next run."""
 
 
 @dataclass
@@ -75,6 +80,7 @@ class _Lowering:
         self.registers = self.core.registers()
         self.layouts = self.core.layouts()
         self.raw = self.core.steps()
+        self.rates = self._rates()
         self.failures: dict[str, None] = {}
         self.builder = Builder()
         self.written: set[Memory] = set()
@@ -90,7 +96,7 @@ class _Lowering:
                 public_name(step, self.raw, self.registers), "" if step[6] is None else str(step[6]), part
             )
             try:
-                self._step(step)
+                self._step(i, step)
             except Unsupported as why:
                 self.failures[self.builder.origin.fails(str(why))] = None
         self._gradients_that_stay()
@@ -161,9 +167,23 @@ class _Lowering:
         return Operand(known, tuple(shape), tuple(strides), offset - self.starts[memory])
 
     # ------------------------------------------------------------------------------------------------- steps
-    def _step(self, raw: tuple[Any, ...]) -> None:
+    def _rates(self) -> dict[int, int]:
+        """Steps of optimizers whose learning rate is a tensor, which was read just before them, and its register."""
+        found: dict[int, int] = {}
+        for i, (before, step) in enumerate(itertools.pairwise(self.raw), start=1):
+            if step[0] not in RATED or str(before[6]) != str(step[6]):
+                continue
+            if before[0] == "read.float":
+                found[i] = before[2][0]
+            elif i - 1 in found and before[5]["lr"] == step[5]["lr"]:
+                found[i] = found[i - 1]
+        return found
+
+    def _step(self, place: int, raw: tuple[Any, ...]) -> None:
         op, kind, inputs, outputs, written, attributes, _, _, draws, _ = raw
         if kind == "read":
+            if place + 1 in self.rates:
+                return
             raise Unsupported("(a value that Python or the rule of a gradient goes by: what follows may depend on it)")
         if kind == "python":
             raise Unsupported("(a Python function)")
@@ -173,6 +193,8 @@ class _Lowering:
             raise Unsupported("(a random draw)")
         if op.endswith("_backward") and not attributes:
             attributes = self._attributes_of_forward(op, inputs)
+        if place in self.rates:
+            attributes = {**attributes, "lr": self._operand(self.rates[place])}
         targets = tuple(map(self._operand, outputs or written))
         call = Call(op.rstrip("_"), tuple(map(self._operand, inputs)), targets, attributes)
         if not targets:
@@ -297,7 +319,8 @@ class _Lowering:
             taken.add(memory)
             memory.name = name
             memory.values = tensor.detach().numpy().reshape(-1).copy()
-            result.append(Named(name, memory, tuple(operand.shape), is_input, writes or not is_input))
+            is_parameter = is_input and (writes or tensor.requires_grad)
+            result.append(Named(name, memory, tuple(operand.shape), is_input, writes or not is_input, is_parameter))
         ordered = sorted(
             [*before.kernels, *kernels, *after.kernels], key=lambda kernel: PARTS.index(kernel.origin.part)
         )

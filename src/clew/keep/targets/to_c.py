@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy
 
 from .c_kernels import INDENT, TYPES, literal, loops
-from .c_texts import EXAMPLES, FAILED, HEADER, INDEX, MAIN, MAKEFILE, QUOTIENT, RESERVED, REST, SOURCE
+from .c_texts import HEADER, INDEX, MAIN, MAKEFILE, QUOTIENT, RESERVED, REST, SOURCE
 from .layout import Memory
 from .lower import PARTS, Lowered, Named, lower
 from .schedule import plan
@@ -46,18 +46,43 @@ class Sizes:
         )
 
 
-def to_c(program: Program, folder: str | os.PathLike[str], overwrite: bool) -> Sizes:
-    identifiers = _identifiers(program)
+@dataclass(frozen=True)
+class _Names:
+    """Of the files and symbols of a program."""
+
+    name: str
+
+    @property
+    def main(self) -> str:
+        return "main" if self.name == "program" else f"{self.name}_main"
+
+    @property
+    def makefile(self) -> str:
+        return "Makefile" if self.name == "program" else f"{self.name}.mk"
+
+    @property
+    def examples(self) -> tuple[str, str]:
+        """To be edited."""
+        return f"{self.main}.c", self.makefile
+
+    def of(self, tensor: str) -> str:
+        """In C: "layer.weight" becomes program_layer_weight."""
+        return f"{self.name}_{tensor.replace('.', '_')}"
+
+
+def to_c(program: Program, folder: str | os.PathLike[str], name: str, overwrite: bool) -> Sizes:
+    names = _Names(name)
+    _check_names(program, names)
     lowered = lower(program, "to_c")
-    files, sizes = _Source(lowered, identifiers).files()
-    _write(Path(folder), {name: _stamped(name, text) for name, text in files.items()}, overwrite)
+    files, sizes = _Source(lowered, names).files()
+    _write(Path(folder), {file: _stamped(file, text) for file, text in files.items()}, names, overwrite)
     return sizes
 
 
-def _write(folder: Path, files: dict[str, str], overwrite: bool) -> None:
+def _write(folder: Path, files: dict[str, str], names: _Names, overwrite: bool) -> None:
     """What somebody else has written stays: an example that was edited, and anything else by an error."""
     others = set() if overwrite else {name for name in files if _is_of_others(folder / name)}
-    if refused := sorted(others - set(EXAMPLES)):
+    if refused := sorted(others - set(names.examples)):
         raise FileExistsError(
             f"to_c: expected {' and '.join(refused)} in {folder} to be missing, or as to_c wrote it; got a file that "
             "was written or edited by somebody else. To do: take another folder, move the file, or pass overwrite=True"
@@ -67,16 +92,16 @@ def _write(folder: Path, files: dict[str, str], overwrite: bool) -> None:
         (folder / name).write_text(files[name])
     if others:
         warnings.warn(
-            f"to_c: {' and '.join(sorted(others))} in {folder} stay as somebody else wrote them, whatever program.h "
-            "declares now; look whether they still fit, or pass overwrite=True",
+            f"to_c: {' and '.join(sorted(others))} in {folder} stay as somebody else wrote them, whatever "
+            f"{names.name}.h declares now; look whether they still fit, or pass overwrite=True",
             stacklevel=4,
         )
 
 
-def _stamped(name: str, text: str) -> str:
+def _stamped(file: str, text: str) -> str:
     """With a first line that tells later whether the rest was edited."""
     made = f"Made by clew's to_c; {hashlib.sha256(text.encode()).hexdigest()[:16]} tells whether it was edited since."
-    return (f"# {made}\n" if name == "Makefile" else f"/* {made} */\n") + text
+    return (f"/* {made} */\n" if file.endswith((".c", ".h")) else f"# {made}\n") + text
 
 
 def _is_of_others(path: Path) -> bool:
@@ -86,32 +111,33 @@ def _is_of_others(path: Path) -> bool:
     return text != _stamped(path.name, text.partition("\n")[2])
 
 
-def _identifiers(program: Program) -> dict[str, str]:
-    """What names are in C: "layer.weight" becomes layer_weight."""
-    found: dict[str, str] = {}
-    for name in program._names:
-        identifier = name.replace(".", "_")
-        if not (f"_{identifier}".isidentifier() and name.isascii()):
+def _check_names(program: Program, names: _Names) -> None:
+    if not (names.name.isidentifier() and names.name.isascii()) or names.name.startswith("_"):
+        raise ValueError(
+            f"to_c: expected a name of letters, digits and _ that begins with a letter, got name={names.name!r}; "
+            "it becomes the beginning of files and symbols"
+        )
+    found = {f"{names.name}_{word}": "" for word in RESERVED}
+    for tensor in program._names:
+        identifier = names.of(tensor)
+        if not (identifier.isidentifier() and tensor.isascii()):
             raise ValueError(
-                f"to_c: expected names of letters, digits, _ and dots, got {name!r}; name the tensor otherwise"
+                f"to_c: expected names of letters, digits, _ and dots, got {tensor!r}; name the tensor otherwise"
             )
-        if identifier in RESERVED:
+        if found.get(identifier) == "":
+            raise ValueError(f"to_c: {identifier} is taken by the program itself; take another name than {tensor!r}")
+        if identifier in found:
             raise ValueError(
-                f"to_c: program_{identifier} is taken by the program itself; take another name than {name!r}"
+                f"to_c: expected names that differ in C, got {found[identifier]!r} and {tensor!r}, which are both "
+                f"{identifier}; name one of the tensors otherwise"
             )
-        if other := next((one for one, taken in found.items() if taken == identifier), None):
-            raise ValueError(
-                f"to_c: expected names that differ in C, got {other!r} and {name!r}, which are both "
-                f"program_{identifier}; name one of the tensors otherwise"
-            )
-        found[name] = identifier
-    return found
+        found[identifier] = tensor
 
 
 class _Source:
-    def __init__(self, lowered: Lowered, identifiers: dict[str, str]) -> None:
+    def __init__(self, lowered: Lowered, names: _Names) -> None:
         self.lowered = lowered
-        self.identifiers = identifiers
+        self.names = names
         memories = lowered.memories()
         self.named = [one.memory for one in lowered.named]
         self.state = [one for one in memories if one in lowered.kept and one.name is None]
@@ -119,7 +145,7 @@ class _Source:
         self.constants = [one for one in others if one.values is not None]
         self.arena = [one for one in others if one.values is None]
         self.plan = plan(lowered.kernels, self.arena)
-        self.labels = {one.memory: f"program_{identifiers[one.name]}" for one in lowered.named}
+        self.labels = {one.memory: names.of(one.name) for one in lowered.named}
         self.labels |= {one: f"state_{i}" for i, one in enumerate(self.state)}
         self.labels |= {one: f"constant_{i}" for i, one in enumerate(self.constants)}
 
@@ -129,25 +155,37 @@ class _Source:
         code = "\n".join(line for lines in parts.values() for line in lines)
         helpers = {INDEX: "in_range", QUOTIENT: "quotient|rest", REST: "rest"}
         arenas = [f"static {TYPES[dtype]} arena_{dtype}[{size}];" for dtype, size in self.plan.sizes.items()]
+        name = self.names.name
         source = SOURCE.format(
+            name=name,
             sizes=sizes,
             named="\n".join(self._definition(one, "") for one in self.named),
+            table=self._table(),
             state="\n".join(self._definition(one, "static ") for one in self.state),
             constants="\n".join(self._definition(one, "static const ") for one in self.constants),
             arenas="\n".join(arenas),
-            helpers="".join(text for text, names in helpers.items() if re.search(rf"\b({names})\(", code)),
+            helpers="".join(
+                text.format(name=name) for text, names in helpers.items() if re.search(rf"\b({names})\(", code)
+            ),
             **{part: "\n".join(INDENT + line for line in lines) for part, lines in parts.items()},
         )
-        header = HEADER.format(sizes=sizes, tensors="\n".join(map(self._declaration, self.lowered.named)))
+        header = HEADER.format(
+            name=name,
+            guard=f"{name.upper()}_H",
+            sizes=sizes,
+            tensors="\n".join(map(self._declaration, self.lowered.named)),
+            count=len(self.named) + 1,
+        )
         shown = [one for one in self.lowered.named if one.is_result and one.memory.size == 1]
         prints = "".join(
             f'        printf("  {one.name} %.9g", (double){self.labels[one.memory]}[0]);\n' for one in shown
         )
+        main, makefile = self.names.examples
         return {
-            "program.c": source,
-            "program.h": header,
-            "Makefile": MAKEFILE,
-            "main.c": MAIN.format(prints=prints, failed=FAILED),
+            f"{name}.c": source,
+            f"{name}.h": header,
+            makefile: MAKEFILE.format(name=name, main=self.names.main),
+            main: MAIN.format(name=name, main=self.names.main, prints=prints),
         }, sizes
 
     def _arena_bytes(self) -> int:
@@ -182,11 +220,27 @@ class _Source:
         rows = [", ".join(texts[i : i + 8]) for i in range(0, len(texts), 8)]
         return start + "\n" + ",\n".join(INDENT + row for row in rows) + "};"
 
+    def _table(self) -> str:
+        """Of the named tensors, and the shapes that it refers to."""
+        shapes = {one.shape: f"shape_{'_'.join(map(str, one.shape))}" for one in self.lowered.named if one.shape}
+        lines = [
+            f"static const long {label}[{len(shape)}] = {{{', '.join(map(str, shape))}}};"
+            for shape, label in shapes.items()
+        ]
+        rows = [
+            f'{{"{one.name}", {self.labels[one.memory]}, {shapes.get(one.shape, "NULL")}, {len(one.shape)}, '
+            f'"{one.memory.dtype}", {_bytes([one.memory])}}}'
+            for one in self.lowered.named
+        ]
+        rows.append("{NULL, NULL, NULL, 0, NULL, 0}")
+        head = f"const struct clew_tensor {self.names.name}_tensors[{len(rows)}] = {{\n{INDENT}"
+        return "\n".join([*lines, head + f",\n{INDENT}".join(rows) + "};"])
+
     def _declaration(self, one: Named) -> str:
-        size = max(one.memory.size, 1)
+        size, label = max(one.memory.size, 1), self.labels[one.memory]
         kind = " and ".join(["input"] * one.is_input + ["result"] * one.is_result)
-        said = f"{kind}, shape {list(one.shape)}" + f", {one.name}" * (one.name != self.identifiers[one.name])
-        return f"extern {TYPES[one.memory.dtype]} {self.labels[one.memory]}[{size}]; /* {said} */"
+        said = f"{kind}, shape {list(one.shape)}" + f", {one.name}" * (label != f"{self.names.name}_{one.name}")
+        return f"extern {TYPES[one.memory.dtype]} {label}[{size}]; /* {said} */"
 
 
 def _bytes(memories: list[Memory]) -> int:
