@@ -141,7 +141,9 @@ class Program:
 
         return from_bytes, (to_bytes(self), self._core._coded)
 
-    def to_c(self, folder: str | os.PathLike[str], *, name: str = "program", overwrite: bool = False) -> Sizes:
+    def to_c(
+        self, folder: str | os.PathLike[str], *, name: str = "program", unroll: bool = False, overwrite: bool = False
+    ) -> Sizes:
         """Write the program as C11 into `folder`: program.c, program.h, a Makefile and a main.c that runs it.
 
         It needs nothing but libm, takes no memory after its start, and computes what the block computed, to rounding.
@@ -153,6 +155,8 @@ class Program:
         A dot in a name becomes an underscore: "layer.weight" is `program_layer_weight`, with its name in a comment.
         `program_tensors` is a table of all named tensors: name, address, shape, dtype and bytes.
 
+        Iterations that repeat are one loop in C, with tables of what differs from one to the next.
+
         A number that is to change on the device is a named tensor: `gain = torch.tensor(0.5)`, or the learning rate of
         SGD, Adam or AdamW, `lr=torch.tensor(0.1)`.
 
@@ -161,10 +165,11 @@ class Program:
                 `Makefile` that you have written or edited stays as it is.
             name: all files and symbols begin with it, so that several programs link into one firmware. With another
                 name than "program", the examples are `policy_main.c` and `policy.mk`.
+            unroll: write each iteration out, without loops over iterations.
             overwrite: write all four, whatever is there.
 
         Returns:
-            What it takes, in bytes.
+            What it takes, in bytes. If there are loops over iterations, it is compared with the unrolled program.
 
         Raises:
             NotImplementedError: operations that C can't express, with their lines. Nothing is written.
@@ -185,7 +190,7 @@ class Program:
         """
         from .targets.to_c import to_c
 
-        return to_c(self, folder, name, overwrite)
+        return to_c(self, folder, name, unroll, overwrite)
 
     def draw(self, show_attrs: bool = False, max_attr_chars: int = 50) -> Picture:
         """A picture of the steps, in the formats that pictures of graphs have: `html`, `svg`, `png`, `dot`, `save()`.

@@ -1,6 +1,8 @@
 """The fixed parts of a program in C. {name} is its name, with which its files and all that a linker sees begin."""
 
 RESERVED = ("forward", "backward", "step", "run", "error", "tensors")
+STATIC = r"(state|constant|arena|table|shape)_.*|in_range"
+"""Names that a program has for itself; only one of a name like "state" can collide with them."""
 
 HEADER = """\
 /* A program kept by clew: {sizes}. */
@@ -66,6 +68,7 @@ const char *{name}_error = NULL;
 
 /* Values that live for a part of a run share these. */
 {arenas}
+{tables}
 {helpers}
 void {name}_forward(void)
 {{

@@ -81,6 +81,9 @@ class _Lowering:
         self.layouts = self.core.layouts()
         self.raw = self.core.steps()
         self.rates = self._rates()
+        self.by_name: dict[str, list[tuple[Any, ...]]] = {}
+        for step in self.raw:
+            self.by_name.setdefault(step[0], []).append(step)
         self.failures: dict[str, None] = {}
         self.builder = Builder()
         self.written: set[Memory] = set()
@@ -208,15 +211,13 @@ class _Lowering:
 
     def _attributes_of_forward(self, op: str, inputs: tuple[int, ...]) -> dict[str, Any]:
         """A backward reads what its forward made: the step that made the last of its operands."""
-        for reg in reversed(inputs):
+        forward = op.removesuffix("_backward")
+        forwards = self.by_name.get(forward, ())
+        for reg in reversed(inputs) if forwards else ():
             made_by = self.registers[reg][5] if reg >= 0 else -1
-            if made_by >= 0 and self.raw[made_by][0] == op.removesuffix("_backward"):
-                found: dict[str, Any] = self.raw[made_by][5]
-                return found
-        for step in self.raw:
-            if step[0] == op.removesuffix("_backward") and set(step[2]) & set(inputs):
-                return dict(step[5])
-        return {}
+            if made_by >= 0 and self.raw[made_by][0] == forward:
+                return dict(self.raw[made_by][5])
+        return next((dict(step[5]) for step in forwards if set(step[2]) & set(inputs)), {})
 
     def _lower(self, call: Call) -> None:
         if lowering := LOWERINGS.get(call.op):

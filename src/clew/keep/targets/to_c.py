@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import re
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy
 
-from .c_kernels import INDENT, TYPES, literal, loops
-from .c_texts import HEADER, INDEX, MAIN, MAKEFILE, QUOTIENT, RESERVED, REST, SOURCE
+from .c_kernels import INDENT, TYPES, literal
+from .c_places import Places
+from .c_texts import HEADER, INDEX, MAIN, MAKEFILE, QUOTIENT, RESERVED, REST, SOURCE, STATIC
+from .kernels import Kernel
 from .layout import Memory
 from .lower import PARTS, Lowered, Named, lower
+from .rolling import Loop, roll
 from .schedule import plan
 
 if TYPE_CHECKING:
@@ -33,16 +38,27 @@ class Sizes:
     arena: int
     """What lives during a run; values that don't live at the same time share it."""
     constants: int
-    """Read only."""
+    """Read only, the tables of loops included."""
+    statements: int
+    """The text of its statements."""
+    unrolled: tuple[int, int] | None
+    """If it has loops over iterations: the text of its statements without them, about, and the RAM."""
 
     @property
     def ram(self) -> int:
         return self.named + self.state + self.arena
 
     def __str__(self) -> str:
-        return (
+        said = (
             f"{self.ram} bytes of RAM ({self.named} named, {self.state} state, {self.arena} arena), "
             f"{self.constants} bytes of constants"
+        )
+        if self.unrolled is None:
+            return said
+        text, ram = self.unrolled
+        return (
+            f"{said}. With loops {self.statements / 1000:,.0f} kB of statements and {self.ram} bytes of RAM, "
+            f"unrolled {text / 1000:,.0f} kB and {ram} bytes"
         )
 
 
@@ -70,11 +86,11 @@ class _Names:
         return f"{self.name}_{tensor.replace('.', '_')}"
 
 
-def to_c(program: Program, folder: str | os.PathLike[str], name: str, overwrite: bool) -> Sizes:
+def to_c(program: Program, folder: str | os.PathLike[str], name: str, unroll: bool, overwrite: bool) -> Sizes:
     names = _Names(name)
     _check_names(program, names)
     lowered = lower(program, "to_c")
-    files, sizes = _Source(lowered, names).files()
+    files, sizes = _Source(lowered, names, unroll).files()
     _write(Path(folder), {file: _stamped(file, text) for file, text in files.items()}, names, overwrite)
     return sizes
 
@@ -124,7 +140,7 @@ def _check_names(program: Program, names: _Names) -> None:
             raise ValueError(
                 f"to_c: expected names of letters, digits, _ and dots, got {tensor!r}; name the tensor otherwise"
             )
-        if found.get(identifier) == "":
+        if found.get(identifier) == "" or re.fullmatch(STATIC, identifier):
             raise ValueError(f"to_c: {identifier} is taken by the program itself; take another name than {tensor!r}")
         if identifier in found:
             raise ValueError(
@@ -135,7 +151,7 @@ def _check_names(program: Program, names: _Names) -> None:
 
 
 class _Source:
-    def __init__(self, lowered: Lowered, names: _Names) -> None:
+    def __init__(self, lowered: Lowered, names: _Names, unroll: bool) -> None:
         self.lowered = lowered
         self.names = names
         memories = lowered.memories()
@@ -144,15 +160,19 @@ class _Source:
         others = [one for one in memories if one not in self.named and one not in self.state]
         self.constants = [one for one in others if one.values is not None]
         self.arena = [one for one in others if one.values is None]
-        self.plan = plan(lowered.kernels, self.arena)
+        everything = tuple(range(len(lowered.kernels)))
+        self.nodes = everything if unroll else roll(lowered.kernels)
+        self.plan = plan(lowered.kernels, self.arena, self.nodes)
+        self.places = Places(self._address)
+        self.unrolled_text = 0
         self.labels = {one.memory: names.of(one.name) for one in lowered.named}
         self.labels |= {one: f"state_{i}" for i, one in enumerate(self.state)}
         self.labels |= {one: f"constant_{i}" for i, one in enumerate(self.constants)}
 
     def files(self) -> tuple[dict[str, str], Sizes]:
-        sizes = Sizes(_bytes(self.named), _bytes(self.state), self._arena_bytes(), _bytes(self.constants))
         parts = {part: self._part(part) for part in PARTS}
         code = "\n".join(line for lines in parts.values() for line in lines)
+        sizes = self._sizes(len(code))
         helpers = {INDEX: "in_range", QUOTIENT: "quotient|rest", REST: "rest"}
         arenas = [f"static {TYPES[dtype]} arena_{dtype}[{size}];" for dtype, size in self.plan.sizes.items()]
         name = self.names.name
@@ -164,6 +184,7 @@ class _Source:
             state="\n".join(self._definition(one, "static ") for one in self.state),
             constants="\n".join(self._definition(one, "static const ") for one in self.constants),
             arenas="\n".join(arenas),
+            tables=self.places.definitions(),
             helpers="".join(
                 text.format(name=name) for text, names in helpers.items() if re.search(rf"\b({names})\(", code)
             ),
@@ -171,7 +192,7 @@ class _Source:
         )
         header = HEADER.format(
             name=name,
-            guard=f"{name.upper()}_H",
+            guard=f"CLEW_{name.upper()}_H",
             sizes=sizes,
             tensors="\n".join(map(self._declaration, self.lowered.named)),
             count=len(self.named) + 1,
@@ -188,28 +209,48 @@ class _Source:
             main: MAIN.format(name=name, main=self.names.main, prints=prints),
         }, sizes
 
-    def _arena_bytes(self) -> int:
-        return sum(size * numpy.dtype(dtype).itemsize for dtype, size in self.plan.sizes.items())
+    def _sizes(self, statements: int) -> Sizes:
+        named, state = _bytes(self.named), _bytes(self.state)
+        unrolled = None
+        if any(isinstance(node, Loop) for node in self.nodes):
+            everything = tuple(range(len(self.lowered.kernels)))
+            arena = plan(self.lowered.kernels, self.arena, everything).bytes
+            unrolled = (self.unrolled_text, named + state + arena)
+        constants = _bytes(self.constants) + self.places.bytes
+        return Sizes(named, state, self.plan.bytes, constants, statements, unrolled)
 
     def _part(self, part: str) -> list[str]:
+        return self._lines([one for one in self.nodes if self._first(one).origin.part == part], ())
+
+    def _first(self, node: Loop | int) -> Kernel:
+        while isinstance(node, Loop):
+            node = node.body[0]
+        return self.lowered.kernels[node]
+
+    def _lines(self, nodes: Iterable[Loop | int], axes: tuple[Loop, ...]) -> list[str]:
         lines: list[str] = []
         before = ""
-        for kernel in self.lowered.kernels:
-            if kernel.origin.part != part:
+        for node in nodes:
+            if isinstance(node, Loop):
+                variable, before = f"n{len(axes)}", ""
+                body = self._lines(node.body, (*axes, node))
+                lines.append(f"for (long {variable} = 0; {variable} < {node.count}; ++{variable}) {{")
+                lines += [*(INDENT + line for line in body), "}"]
                 continue
-            made = loops(kernel, self._place)
-            said = str(kernel.origin).replace("*/", "* /")
+            made = self.places.lines(self.lowered.kernels, node, axes)
+            said = str(self.lowered.kernels[node].origin).replace("*/", "* /")
             if made and said != before:
-                lines.append(f"/* {said} */")
+                made.insert(0, f"/* {said} */")
                 before = said
+            self.unrolled_text += sum(len(line) + 1 for line in made) * math.prod(loop.count for loop in axes)
             lines += made
         return lines
 
-    def _place(self, memory: Memory, index: str) -> str:
+    def _address(self, memory: Memory) -> tuple[str, int]:
+        """The array in which it lies, and its first element there."""
         if memory in self.labels:
-            return f"{self.labels[memory]}[{index}]"
-        place = self.plan.places[memory]
-        return f"arena_{memory.dtype}[{place} + {index}]" if place else f"arena_{memory.dtype}[{index}]"
+            return self.labels[memory], 0
+        return f"arena_{memory.dtype}", self.plan.places[memory]
 
     def _definition(self, memory: Memory, kind: str) -> str:
         values = memory.begin()
