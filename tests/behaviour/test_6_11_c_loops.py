@@ -101,7 +101,7 @@ def test_a_thousand_steps_take_the_code_of_one_and_agree_also_under_sanitizers(t
     assert_near(compiled["cost"], cost, 1e-5)
     before, after = re.search(r"With loops (\S+) kB .* unrolled (\S+) kB", str(compiled.sizes)).groups()
     assert int(before) < 20 < 5000 < int(after.replace(",", ""))
-    assert compiled.sizes.unrolled[1] == compiled.sizes.ram
+    assert compiled.sizes.unrolled[1] <= compiled.sizes.ram <= 1.1 * compiled.sizes.unrolled[1]
 
 
 def test_float64_agrees_with_numpy(tmp_path):
@@ -193,6 +193,33 @@ def test_layers_with_weights_of_their_own_are_a_loop(tmp_path):
         w, b = (one.detach().numpy().astype(np.float64) for one in layer[0].parameters())
         value = np.tanh(value @ w.T + b)
     assert_near(compiled["y"], value, 1e-6)
+
+
+def test_loops_take_hardly_more_ram_where_a_backward_frees_what_the_forward_made(tmp_path):
+    """The memory of activations goes to gradients: where that is not regular, places are in tables."""
+    layers = clew.nn.Sequential(*(clew.nn.Sequential(clew.nn.Linear(12, 12), clew.nn.Tanh()) for _ in range(12)))
+    x, target = clew.randn(24, 12), clew.randn(24, 12)
+    optimizer = clew.optim.Adam(layers.parameters(), lr=0.01)
+
+    def step():
+        optimizer.zero_grad()
+        loss = clew.nn.functional.mse_loss(layers(x), target)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    step()
+    with clew.keep_graph() as program:
+        loss = step()
+    program.name(x=x, target=target, loss=loss, w=layers[5][0].weight)
+    compiled = CompiledProgram(program, tmp_path)
+    assert compiled.sizes.ram < 1.03 * compiled.sizes.unrolled[1]
+    assert compiled.sizes.statements < compiled.sizes.unrolled[0] / 4
+    for _ in range(3):
+        program.run()
+        compiled.call("run")
+    for name in ("loss", "w"):
+        assert_near(compiled[name], program[name].detach().numpy(), 1e-6)
 
 
 def random_block(rng, m, x, stack):

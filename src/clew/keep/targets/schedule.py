@@ -24,6 +24,8 @@ class Plan:
 
     places: dict[Memory, int]
     sizes: dict[str, int]
+    least: int
+    """Bytes that any plan needs: of what lives at the same time."""
 
     @property
     def bytes(self) -> int:
@@ -51,7 +53,9 @@ class _Block:
         return (max(self.slots) + 1) * self.step
 
     def meets(self, other: _Block) -> bool:
-        """Whether both live at some time."""
+        """Whether both live at some time, if neither begins when the other one has ended for good."""
+        if len(self.starts) == len(other.starts) == 1:
+            return True
         begun = numpy.searchsorted(other.starts, self.ends, "right") - 1
         return bool(((begun >= 0) & (other.ends[begun] >= self.starts)).any())
 
@@ -69,16 +73,26 @@ def plan(kernels: list[Kernel], memories: list[Memory], nodes: Nodes) -> Plan:
         begins, ends = numpy.zeros(len(alike), numpy.int64), numpy.zeros(len(alike), numpy.int64)
         for i, block in enumerate(alike):
             beside = numpy.flatnonzero((first[:i] <= last[i]) & (last[:i] >= first[i]))
-            place = 0
-            for j in beside[numpy.argsort(begins[beside], kind="stable")]:
-                if begins[j] < place + block.size and ends[j] > place and block.meets(alike[j]):
-                    place = int(ends[j])
+            beside = beside[numpy.array([block.meets(alike[j]) for j in beside.tolist()], bool)]
+            beside = beside[numpy.argsort(begins[beside], kind="stable")]
+            tops = numpy.maximum.accumulate([0, *ends[beside].tolist()])
+            gaps = numpy.flatnonzero(begins[beside] - tops[:-1] >= block.size)
+            place = int(tops[gaps[0]] if len(gaps) else tops[-1])
             begins[i], ends[i] = place, place + block.size
             places |= {one: place + slot * block.step for one, slot in zip(block.memories, block.slots, strict=True)}
         sizes[dtype] = int(ends.max())
     for memory, donor in donors.items():
         places[memory] = places[donor]
-    return Plan(places, sizes)
+    return Plan(places, sizes, _most_alive(lives, len(kernels)))
+
+
+def _most_alive(lives: dict[Memory, Life], count: int) -> int:
+    changes = numpy.zeros(count + 1, numpy.int64)
+    for memory, (start, end) in lives.items():
+        size = memory.size * numpy.dtype(memory.dtype).itemsize
+        changes[start] += size
+        changes[end + 1] -= size
+    return int(numpy.cumsum(changes).max())
 
 
 def _begin(block: _Block) -> int:

@@ -21,10 +21,13 @@ from .kernels import Kernel
 from .layout import Memory
 from .lower import PARTS, Lowered, Named, lower
 from .rolling import Loop, roll
-from .schedule import plan
+from .schedule import Plan, plan
 
 if TYPE_CHECKING:
     from ..program import Program
+
+NEAR = 1.02
+"""An arena of as many times the least one is good enough."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Sizes:
     statements: int
     """The text of its statements."""
     unrolled: tuple[int, int] | None
-    """If it has loops over iterations: the text of its statements without them, about, and the RAM."""
+    """If it has loops over iterations: the text of its statements without them, about, and the least RAM."""
 
     @property
     def ram(self) -> int:
@@ -58,7 +61,7 @@ class Sizes:
         text, ram = self.unrolled
         return (
             f"{said}. With loops {self.statements / 1000:,.0f} kB of statements and {self.ram} bytes of RAM, "
-            f"unrolled {text / 1000:,.0f} kB and {ram} bytes"
+            f"unrolled {text / 1000:,.0f} kB and at least {ram} bytes"
         )
 
 
@@ -160,17 +163,18 @@ class _Source:
         others = [one for one in memories if one not in self.named and one not in self.state]
         self.constants = [one for one in others if one.values is not None]
         self.arena = [one for one in others if one.values is None]
-        everything = tuple(range(len(lowered.kernels)))
-        self.nodes = everything if unroll else roll(lowered.kernels)
-        self.plan = plan(lowered.kernels, self.arena, self.nodes)
-        self.places = Places(self._address)
-        self.unrolled_text = 0
+        straight = tuple(range(len(lowered.kernels)))
+        self.nodes = straight if unroll else roll(lowered.kernels)
+        self.has_loops = any(isinstance(node, Loop) for node in self.nodes)
+        self.plans = [plan(lowered.kernels, self.arena, self.nodes)]
+        if self.has_loops and self.plans[0].bytes > NEAR * self.plans[0].least:
+            self.plans.append(plan(lowered.kernels, self.arena, straight))
         self.labels = {one.memory: names.of(one.name) for one in lowered.named}
         self.labels |= {one: f"state_{i}" for i, one in enumerate(self.state)}
         self.labels |= {one: f"constant_{i}" for i, one in enumerate(self.constants)}
 
     def files(self) -> tuple[dict[str, str], Sizes]:
-        parts = {part: self._part(part) for part in PARTS}
+        parts = self._parts()
         code = "\n".join(line for lines in parts.values() for line in lines)
         sizes = self._sizes(len(code))
         helpers = {INDEX: "in_range", QUOTIENT: "quotient|rest", REST: "rest"}
@@ -211,13 +215,24 @@ class _Source:
 
     def _sizes(self, statements: int) -> Sizes:
         named, state = _bytes(self.named), _bytes(self.state)
-        unrolled = None
-        if any(isinstance(node, Loop) for node in self.nodes):
-            everything = tuple(range(len(self.lowered.kernels)))
-            arena = plan(self.lowered.kernels, self.arena, everything).bytes
-            unrolled = (self.unrolled_text, named + state + arena)
+        unrolled = (self.unrolled_text, named + state + self.plan.least) if self.has_loops else None
         constants = _bytes(self.constants) + self.places.bytes
         return Sizes(named, state, self.plan.bytes, constants, statements, unrolled)
+
+    def _parts(self) -> dict[str, list[str]]:
+        """Places that advance regularly may take more RAM; then all are as without loops if that saves more than tables
+        take.
+        """
+        best: tuple[Plan, Places, dict[str, list[str]]] | None = None
+        for one in self.plans:
+            self.plan = one
+            self.places, self.unrolled_text = Places(self._address), 0
+            parts = {part: self._part(part) for part in PARTS}
+            if best is None or self.plan.bytes + self.places.bytes < best[0].bytes + best[1].bytes:
+                best = self.plan, self.places, parts
+        assert best is not None
+        self.plan, self.places, parts = best
+        return parts
 
     def _part(self, part: str) -> list[str]:
         return self._lines([one for one in self.nodes if self._first(one).origin.part == part], ())
