@@ -142,7 +142,13 @@ class Program:
         return from_bytes, (to_bytes(self), self._core._coded)
 
     def to_c(
-        self, folder: str | os.PathLike[str], *, name: str = "program", unroll: bool = False, overwrite: bool = False
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        name: str = "program",
+        unroll: bool = False,
+        constants: str | None = None,
+        overwrite: bool = False,
     ) -> Sizes:
         """Write the program as C11 into `folder`: program.c, program.h, a Makefile and a main.c that runs it.
 
@@ -166,15 +172,19 @@ class Program:
             name: all files and symbols begin with it, so that several programs link into one firmware. With another
                 name than "program", the examples are `policy_main.c` and `policy.mk`.
             unroll: write each iteration out, without loops over iterations.
+            constants: "float16" or "int8" (with a scale for 32 elements) stores constants of floats so; what they are
+                computed with stays float32 or float64. The error is part of what is returned, and printed.
             overwrite: write all four, whatever is there.
 
         Returns:
-            What it takes, in bytes. If there are loops over iterations, it is compared with the unrolled program.
+            What it takes, in bytes. If there are loops over iterations, it is compared with the unrolled program. With
+            `constants`, the errors of the named results that the rounding makes, at the present values of the inputs.
 
         Raises:
             NotImplementedError: operations that C can't express, with their lines. Nothing is written.
             ValueError: a name is no name in C, or the same there as another one, or of a tensor that the program
-                neither reads nor makes; two named inputs share memory; or an input has another shape, strides or dtype.
+                neither reads nor makes; two named inputs share memory; an input has another shape, strides or dtype; or
+                a constant is too large for float16.
             ReplayError: a part of the block is done once only, as an optimizer's first step.
             FileExistsError: `program.c` or `program.h` is there, and not as `to_c` wrote it. Nothing is written.
 
@@ -190,7 +200,7 @@ class Program:
         """
         from .targets.to_c import to_c
 
-        return to_c(self, folder, name, unroll, overwrite)
+        return to_c(self, folder, name, unroll, constants, overwrite)
 
     def draw(self, show_attrs: bool = False, max_attr_chars: int = 50) -> Picture:
         """A picture of the steps, in the formats that pictures of graphs have: `html`, `svg`, `png`, `dot`, `save()`.

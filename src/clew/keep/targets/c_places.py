@@ -17,6 +17,7 @@ from .kernels import Kernel
 from .layout import Memory, Operand
 from .rolling import Array, Loop, instances
 from .scalar import Expr
+from .storage import BLOCK
 
 Axis = tuple[str, int]
 """The variable of a loop, and its value at the first of some iterations."""
@@ -35,6 +36,15 @@ class Place:
 
     def element(self, index: str) -> str:
         return f"{self.base}[{_sum([self.offset, index])}]"
+
+    def read(self, index: str, stored: str | None) -> str:
+        """The element, of a constant that is stored in fewer bytes, too."""
+        if stored is None:
+            return self.element(index)
+        if stored == "float16":
+            return f"half({self.element(index)})"
+        scale = f"{self.base}_scales[({_sum([self.offset, index])}) / {BLOCK}]"
+        return f"({self.element(index)} * {scale})"
 
 
 class Places:
@@ -74,7 +84,7 @@ class Places:
                 operands.append(Operand(memory, first.shape, (0,) * len(first.shape)))
         value = _with(first.value, numbers, {})
         kernel = replace(first, out=out, operands=tuple(operands), value=value)
-        made = loops(kernel, lambda memory, index: found[memory].element(index))
+        made = loops(kernel, lambda memory, index: found[memory].read(index, memory.stored))
         if not pointers or not made:
             return made
         return ["{", *(INDENT + one.format(i) for i, one in enumerate(pointers)), *(INDENT + one for one in made), "}"]
@@ -86,7 +96,7 @@ class Places:
         elements = numpy.array(begins, numpy.int64).reshape(shape)
         if (labels == labels.flat[0]).all():
             return Place(str(labels.flat[0]), self._element(elements))
-        kind = ("" if writes else "const ") + TYPES[operands[0].dtype]
+        kind = ("" if writes else "const ") + element_type(operands[0].memory)
         pointer = f"{kind} *const p{{}} = {self._pointer(labels, elements, kind)};"
         if pointer not in pointers:
             pointers.append(pointer)
@@ -199,6 +209,13 @@ def _times(variable: str, step: int) -> str:
     return (
         "0" if step == 0 else ("" if step > 0 else "-") + (variable if abs(step) == 1 else f"{variable} * {abs(step)}")
     )
+
+
+def element_type(memory: Memory) -> str:
+    """Of the array that holds it."""
+    if memory.stored is None:
+        return TYPES[memory.dtype]
+    return "uint16_t" if memory.stored == "float16" else "int8_t"
 
 
 def _operands(kernel: Kernel) -> list[Operand]:

@@ -112,6 +112,18 @@ static int64_t quotient(int64_t a, int64_t b)
 }}
 """
 
+HALF = """
+static float half(uint16_t bits)
+{{
+    union {{
+        uint32_t bits;
+        float value;
+    }} made; /* its exponent is too small by 112 */
+    made.bits = (uint32_t)(bits & 0x8000u) << 16 | (uint32_t)(bits & 0x7fffu) << 13;
+    return made.value * 5.192296858534828e33f;
+}}
+"""
+
 REST = """
 static int64_t rest(int64_t a, int64_t b)
 {{

@@ -10,18 +10,19 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from .c_kernels import INDENT, TYPES, literal
-from .c_places import Places
-from .c_texts import HEADER, INDEX, MAIN, MAKEFILE, QUOTIENT, RESERVED, REST, SOURCE, STATIC
+from .c_places import Places, element_type
+from .c_texts import HALF, HEADER, INDEX, MAIN, MAKEFILE, QUOTIENT, RESERVED, REST, SOURCE, STATIC
 from .kernels import Kernel
 from .layout import Memory
 from .lower import PARTS, Lowered, Named, lower
 from .rolling import Loop, roll
 from .schedule import Plan, plan
+from .storage import KINDS, encoded, store, stored_bytes
 
 if TYPE_CHECKING:
     from ..program import Program
@@ -46,6 +47,10 @@ class Sizes:
     """The text of its statements."""
     unrolled: tuple[int, int] | None
     """If it has loops over iterations: the text of its statements without them, about, and the least RAM."""
+    stored: str | None
+    """As what constants are stored, if not as they are."""
+    errors: dict[str, float]
+    """Of the named results, made by that: relative to the largest element, at the present values of the inputs."""
 
     @property
     def ram(self) -> int:
@@ -56,13 +61,17 @@ class Sizes:
             f"{self.ram} bytes of RAM ({self.named} named, {self.state} state, {self.arena} arena), "
             f"{self.constants} bytes of constants"
         )
-        if self.unrolled is None:
-            return said
-        text, ram = self.unrolled
-        return (
-            f"{said}. With loops {self.statements / 1000:,.0f} kB of statements and {self.ram} bytes of RAM, "
-            f"unrolled {text / 1000:,.0f} kB and at least {ram} bytes"
-        )
+        if self.stored is not None:
+            errors = sorted(self.errors.items(), key=lambda one: -one[1])
+            named = ", ".join(f"{error:.1e} of {name}" for name, error in errors[:3]) or "none of a named result"
+            said += f" as {self.stored}, whose errors are {named}"
+        if self.unrolled is not None:
+            text, ram = self.unrolled
+            said += (
+                f". With loops {self.statements / 1000:,.0f} kB of statements and {self.ram} bytes of RAM, "
+                f"unrolled {text / 1000:,.0f} kB and at least {ram} bytes"
+            )
+        return said
 
 
 @dataclass(frozen=True)
@@ -89,11 +98,20 @@ class _Names:
         return f"{self.name}_{tensor.replace('.', '_')}"
 
 
-def to_c(program: Program, folder: str | os.PathLike[str], name: str, unroll: bool, overwrite: bool) -> Sizes:
+def to_c(
+    program: Program,
+    folder: str | os.PathLike[str],
+    name: str,
+    unroll: bool,
+    constants: str | None,
+    overwrite: bool,
+) -> Sizes:
+    if constants not in (None, *KINDS):
+        raise ValueError(f"to_c: expected constants='float16', 'int8' or None, got {constants!r}")
     names = _Names(name)
     _check_names(program, names)
     lowered = lower(program, "to_c")
-    files, sizes = _Source(lowered, names, unroll).files()
+    files, sizes = _Source(lowered, names, unroll, constants).files()
     _write(Path(folder), {file: _stamped(file, text) for file, text in files.items()}, names, overwrite)
     return sizes
 
@@ -154,7 +172,7 @@ def _check_names(program: Program, names: _Names) -> None:
 
 
 class _Source:
-    def __init__(self, lowered: Lowered, names: _Names, unroll: bool) -> None:
+    def __init__(self, lowered: Lowered, names: _Names, unroll: bool, stored: str | None) -> None:
         self.lowered = lowered
         self.names = names
         memories = lowered.memories()
@@ -163,6 +181,8 @@ class _Source:
         others = [one for one in memories if one not in self.named and one not in self.state]
         self.constants = [one for one in others if one.values is not None]
         self.arena = [one for one in others if one.values is None]
+        self.stored = stored
+        self.errors = store(lowered, self.constants, stored) if stored else {}
         straight = tuple(range(len(lowered.kernels)))
         self.nodes = straight if unroll else roll(lowered.kernels)
         self.has_loops = any(isinstance(node, Loop) for node in self.nodes)
@@ -177,7 +197,7 @@ class _Source:
         parts = self._parts()
         code = "\n".join(line for lines in parts.values() for line in lines)
         sizes = self._sizes(len(code))
-        helpers = {INDEX: "in_range", QUOTIENT: "quotient|rest", REST: "rest"}
+        helpers = {INDEX: "in_range", QUOTIENT: "quotient|rest", REST: "rest", HALF: "half"}
         arenas = [f"static {TYPES[dtype]} arena_{dtype}[{size}];" for dtype, size in self.plan.sizes.items()]
         name = self.names.name
         source = SOURCE.format(
@@ -216,8 +236,8 @@ class _Source:
     def _sizes(self, statements: int) -> Sizes:
         named, state = _bytes(self.named), _bytes(self.state)
         unrolled = (self.unrolled_text, named + state + self.plan.least) if self.has_loops else None
-        constants = _bytes(self.constants) + self.places.bytes
-        return Sizes(named, state, self.plan.bytes, constants, statements, unrolled)
+        constants = sum(map(stored_bytes, self.constants)) + self.places.bytes
+        return Sizes(named, state, self.plan.bytes, constants, statements, unrolled, self.stored, self.errors)
 
     def _parts(self) -> dict[str, list[str]]:
         """Places that advance regularly may take more RAM; then all are as without loops if that saves more than tables
@@ -268,13 +288,14 @@ class _Source:
         return f"arena_{memory.dtype}", self.plan.places[memory]
 
     def _definition(self, memory: Memory, kind: str) -> str:
-        values = memory.begin()
-        start = f"{kind}{TYPES[memory.dtype]} {self.labels[memory]}[{max(memory.size, 1)}] = {{"
-        if not values.any() or values.size == 0:
-            return start + "0};"
-        texts = [literal(value, memory.dtype) for value in values.tolist()]
-        rows = [", ".join(texts[i : i + 8]) for i in range(0, len(texts), 8)]
-        return start + "\n" + ",\n".join(INDENT + row for row in rows) + "};"
+        label = self.labels[memory]
+        if memory.stored is None:
+            return _array(f"{kind}{TYPES[memory.dtype]} {label}", memory.begin(), memory.dtype)
+        integers, scales = encoded(memory)
+        made = _array(f"{kind}{element_type(memory)} {label}", integers, "int32")
+        if scales is None:
+            return made
+        return f"{made}\n{_array(f'{kind}{TYPES[memory.dtype]} {label}_scales', scales, memory.dtype)}"
 
     def _table(self) -> str:
         """Of the named tensors, and the shapes that it refers to."""
@@ -297,6 +318,15 @@ class _Source:
         kind = " and ".join(["input"] * one.is_input + ["result"] * one.is_result)
         said = f"{kind}, shape {list(one.shape)}" + f", {one.name}" * (label != f"{self.names.name}_{one.name}")
         return f"extern {TYPES[one.memory.dtype]} {label}[{size}]; /* {said} */"
+
+
+def _array(name: str, values: numpy.ndarray[Any, Any], dtype: str) -> str:
+    start = f"{name}[{max(values.size, 1)}] = {{"
+    if not values.any() or values.size == 0:
+        return start + "0};"
+    texts = [literal(value, dtype) for value in values.tolist()]
+    rows = [", ".join(texts[i : i + 8]) for i in range(0, len(texts), 8)]
+    return start + "\n" + ",\n".join(INDENT + row for row in rows) + "};"
 
 
 def _bytes(memories: list[Memory]) -> int:
