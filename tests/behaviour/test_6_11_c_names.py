@@ -161,6 +161,16 @@ def test_groups_with_learning_rates_of_their_own(tmp_path):
     np.testing.assert_array_equal(compiled["v"], [0.5 - 0.5] * 2)
 
 
+def test_naming_a_number_says_how_a_number_gets_a_name():
+    x = clew.ones(2)
+    with clew.keep_graph() as program:
+        _ = x * 0.5
+    with pytest.raises(
+        TypeError, match=r"name: expected a tensor for 'gain', got float. To do: make it a tensor before"
+    ):
+        program.name(gain=0.5)
+
+
 def test_a_learning_rate_that_python_goes_by_is_refused(tmp_path):
     w, rate = clew.ones(2, requires_grad=True), clew.tensor(0.25)
     optimizer = clew.optim.SGD([w], lr=rate)

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from ..graph.pictures.picture import Picture
     from .targets.to_c import Sizes
 
+NUMBERS = (
+    ". To do: make it a tensor before the block, so that it can be changed: gain = torch.tensor(0.5), "
+    "or as a learning rate SGD(parameters, lr=torch.tensor(0.1))"
+)
+
 
 @dataclass(frozen=True)
 class Input:
@@ -96,7 +101,8 @@ class Program:
         """
         for name, tensor in tensors.items():
             if not isinstance(tensor, Tensor):
-                raise TypeError(f"name: expected a tensor for {name!r}, got {type(tensor).__name__}")
+                advice = "" if not isinstance(tensor, (int, float)) else NUMBERS
+                raise TypeError(f"name: expected a tensor for {name!r}, got {type(tensor).__name__}{advice}")
             if not name:
                 raise ValueError("name: expected names of at least one letter, got ''; take another name")
             if self._core.register_of(tensor) < 0:

@@ -134,7 +134,8 @@ def _fitting(kernel: Kernel, i: int, lives: dict[Memory, Life]) -> list[int]:
     return [
         place
         for place, one in enumerate(operands)
-        if lives.get(one.memory, (-1, -1))[1] == i
+        if one.memory is not out.memory
+        and lives.get(one.memory, (-1, -1))[1] == i
         and (one.dtype, one.memory.size) == (out.dtype, out.memory.size)
         and all(
             (other.strides, other.offset) == (out.strides, out.offset)
