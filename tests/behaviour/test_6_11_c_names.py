@@ -171,14 +171,44 @@ def test_naming_a_number_says_how_a_number_gets_a_name():
         program.name(gain=0.5)
 
 
-def test_a_learning_rate_that_python_goes_by_is_refused(tmp_path):
+def test_a_learning_rate_of_a_program_from_a_file(tmp_path):
     w, rate = clew.ones(2, requires_grad=True), clew.tensor(0.25)
     optimizer = clew.optim.SGD([w], lr=rate)
     with clew.keep_graph() as program:
         optimizer.zero_grad()
         w.sum().backward()
-        if float(rate) > 0.1:
-            optimizer.step()
+        optimizer.step()
+    program.name(w=w, lr=rate)
+    program.save(tmp_path / "program.clew")
+    compiled = CompiledProgram(clew.load_program(tmp_path / "program.clew"), tmp_path)
+    compiled["lr"][...] = 2.0
+    compiled.call("run")
+    np.testing.assert_array_equal(compiled["w"], [0.75 - 2] * 2)
+
+
+def steps_if_the_rate_is_large(optimizer, rate, loss):
+    if float(rate) > 0.1: optimizer.step()  # fmt: skip  # noqa: E701
+
+
+def steps_if_the_loss_is_small(optimizer, rate, loss):
+    if float(loss) < 10: optimizer.step()  # fmt: skip  # noqa: E701
+
+
+@pytest.mark.parametrize("is_tensor", [False, True])
+@pytest.mark.parametrize("loads", [False, True])
+@pytest.mark.parametrize("step", [steps_if_the_rate_is_large, steps_if_the_loss_is_small])
+def test_a_number_that_python_goes_by_is_refused(step, is_tensor, loads, tmp_path):
+    """In one line with the step, too, where it is read directly before."""
+    w, rate = clew.ones(2, requires_grad=True), clew.tensor(0.25)
+    optimizer = clew.optim.SGD([w], lr=rate if is_tensor else 0.5)
+    with clew.keep_graph() as program:
+        optimizer.zero_grad()
+        loss = w.sum()
+        loss.backward()
+        step(optimizer, rate, loss)
     program.name(w=w)
+    if loads:
+        program.save(tmp_path / "program.clew")
+        program = clew.load_program(tmp_path / "program.clew")
     with pytest.raises(NotImplementedError, match=r"read\.float"):
         program.to_c(tmp_path)

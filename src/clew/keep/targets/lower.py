@@ -77,6 +77,7 @@ class _Lowering:
         self.method = method
         self.core = program._core
         self.names = program._names
+        self.options = program._options
         self.registers = self.core.registers()
         self.layouts = self.core.layouts()
         self.raw = self.core.steps()
@@ -172,11 +173,18 @@ class _Lowering:
     # ------------------------------------------------------------------------------------------------- steps
     def _rates(self) -> dict[int, int]:
         """Steps of optimizers whose learning rate is a tensor, which was read just before them, and its register."""
+        rates = {self.core.register_of(one) for options in self.options for one in options.rates()}
+        present = {} if self.options else {reg: one for reg, one, grad_of in self.core.inputs() if not grad_of}
         found: dict[int, int] = {}
+
+        def is_rate(reg: int, number: float) -> bool:
+            """Of a program from a file, an input of this value: the optimizer has not travelled."""
+            return reg in rates or (reg in present and present[reg].numel() == 1 and present[reg].item() == number)
+
         for i, (before, step) in enumerate(itertools.pairwise(self.raw), start=1):
             if step[0] not in RATED or str(before[6]) != str(step[6]):
                 continue
-            if before[0] == "read.float":
+            if before[0] == "read.float" and is_rate(before[2][0], step[5]["lr"]):
                 found[i] = before[2][0]
             elif i - 1 in found and before[5]["lr"] == step[5]["lr"]:
                 found[i] = found[i - 1]
