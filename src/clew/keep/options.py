@@ -39,6 +39,12 @@ class Options:
         except KeyError:
             return True
 
+    def rates(self) -> list[Tensor]:
+        """Learning rates that are tensors, as recorded and of now."""
+        optimizer = self.optimizer()
+        groups = [*self._recorded, *([] if optimizer is None else optimizer.param_groups)]
+        return [group["lr"] for group in groups if isinstance(group.get("lr"), Tensor)]
+
     def told(self) -> list[str]:
         """What differs, then and now; each option of each group, and the state, is told once."""
         optimizer: Any = self.optimizer()

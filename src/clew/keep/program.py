@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from ..graph.pictures.picture import Picture
     from .targets.to_c import Sizes
 
+NUMBERS = (
+    ". To do: make it a tensor before the block, so that it can be changed: gain = torch.tensor(0.5), "
+    "or as a learning rate SGD(parameters, lr=torch.tensor(0.1))"
+)
+
 
 @dataclass(frozen=True)
 class Input:
@@ -96,7 +101,8 @@ class Program:
         """
         for name, tensor in tensors.items():
             if not isinstance(tensor, Tensor):
-                raise TypeError(f"name: expected a tensor for {name!r}, got {type(tensor).__name__}")
+                advice = "" if not isinstance(tensor, (int, float)) else NUMBERS
+                raise TypeError(f"name: expected a tensor for {name!r}, got {type(tensor).__name__}{advice}")
             if not name:
                 raise ValueError("name: expected names of at least one letter, got ''; take another name")
             if self._core.register_of(tensor) < 0:
@@ -141,7 +147,15 @@ class Program:
 
         return _from_bytes, (files.to_bytes(self), self._core._coded)
 
-    def to_c(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Sizes:
+    def to_c(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        name: str = "program",
+        unroll: bool = False,
+        constants: str | None = None,
+        overwrite: bool = False,
+    ) -> Sizes:
         """Write the program as C11 into `folder`: program.c, program.h, a Makefile and a main.c that runs it.
 
         It needs nothing but libm, takes no memory after its start, and computes what the block computed, to rounding.
@@ -151,19 +165,32 @@ class Program:
         `.grad`s are as in the recorded run: where the block found no `.grad`, each run sets it anew.
 
         A dot in a name becomes an underscore: "layer.weight" is `program_layer_weight`, with its name in a comment.
+        `program_tensors` is a table of all named tensors: name, address, shape, dtype and bytes.
+
+        Iterations that repeat are one loop in C, with tables of what differs from one to the next.
+
+        A number that is to change on the device is a named tensor: `gain = torch.tensor(0.5)`, or the learning rate of
+        SGD, Adam or AdamW, `lr=torch.tensor(0.1)`.
 
         Args:
             folder: it is made if it is missing. Files there that `to_c` has made are written again. A `main.c` or a
                 `Makefile` that you have written or edited stays as it is.
+            name: all files and symbols begin with it, so that several programs link into one firmware. With another
+                name than "program", the examples are `policy_main.c` and `policy.mk`.
+            unroll: write each iteration out, without loops over iterations.
+            constants: "float16" or "int8" (with a scale for 32 elements) stores constants of floats so; what they are
+                computed with stays float32 or float64. The error is part of what is returned, and printed.
             overwrite: write all four, whatever is there.
 
         Returns:
-            What it takes, in bytes.
+            What it takes, in bytes. If there are loops over iterations, it is compared with the unrolled program. With
+            `constants`, the errors of the named results that the rounding makes, at the present values of the inputs.
 
         Raises:
             NotImplementedError: operations that C can't express, with their lines. Nothing is written.
             ValueError: a name is no name in C, or the same there as another one, or of a tensor that the program
-                neither reads nor makes; two named inputs share memory; or an input has another shape, strides or dtype.
+                neither reads nor makes; two named inputs share memory; an input has another shape, strides or dtype; or
+                a constant is too large for float16.
             ReplayError: a part of the block is done once only, as an optimizer's first step.
             FileExistsError: `program.c` or `program.h` is there, and not as `to_c` wrote it. Nothing is written.
 
@@ -179,7 +206,7 @@ class Program:
         """
         from .targets.to_c import to_c
 
-        return to_c(self, folder, overwrite)
+        return to_c(self, folder, name, unroll, constants, overwrite)
 
     def draw(self, show_attrs: bool = False, max_attr_chars: int = 50) -> Picture:
         """A picture of the steps, in the formats that pictures of graphs have: `html`, `svg`, `png`, `dot`, `save()`.
@@ -236,7 +263,8 @@ class Program:
         """Write the program as an ONNX model, checked by onnx.checker.
 
         Named inputs are inputs, named tensors that the program makes are outputs; of a named input that it writes, as a
-        parameter in a training step, the new value is the output `<name>_next`. What has no name has the value of now.
+        parameter in a training step, the new value is the output `<name>_next`. An input that requires grad, or that
+        the program writes, has its value of now as default. What has no name has the value of now.
         Nodes carry the operation and the line of Python in their doc_string.
 
         Raises:

@@ -54,28 +54,29 @@ def recorded(case, dtype="float64"):
 class CompiledProgram:
     """What `to_c` wrote, in this process, compiled with the flags of its Makefile; its arrays by their names."""
 
-    def __init__(self, program, folder: Path, *options: str) -> None:
-        self.sizes = program.to_c(folder)
+    def __init__(self, program, folder: Path, *options: str, name: str = "program", **how) -> None:
+        self.sizes = program.to_c(folder, name=name, **how)
+        self._name = name
         self._shapes = {
             name: (str(one.dtype).removeprefix("torch."), tuple(one.shape)) for name, one in program._names.items()
         }
         library = folder / "program.so"
-        command = ["gcc", *WARNINGS, "-O2", *options, "-shared", "-fPIC", "-o", library, folder / "program.c", "-lm"]
+        command = ["gcc", *WARNINGS, "-O2", *options, "-shared", "-fPIC", "-o", library, folder / f"{name}.c", "-lm"]
         subprocess.run(command, check=True)
         self._library = ctypes.CDLL(str(library))
 
     def __getitem__(self, name: str) -> np.ndarray:
         dtype, shape = self._shapes[name]
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-        memory = (ctypes.c_char * max(size, 1)).in_dll(self._library, f"program_{name}")
+        memory = (ctypes.c_char * max(size, 1)).in_dll(self._library, f"{self._name}_{name}")
         return np.frombuffer(memory, dtype=dtype, count=int(np.prod(shape))).reshape(shape)
 
     def call(self, part: str) -> None:
-        getattr(self._library, f"program_{part}")()
+        getattr(self._library, f"{self._name}_{part}")()
 
     @property
     def error(self) -> str | None:
-        found = ctypes.c_char_p.in_dll(self._library, "program_error").value
+        found = ctypes.c_char_p.in_dll(self._library, f"{self._name}_error").value
         return found.decode() if found else None
 
 

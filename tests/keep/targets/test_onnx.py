@@ -21,9 +21,10 @@ class Session:
         self.session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
         self.inputs = [one.name for one in self.session.get_inputs()]
         self.outputs = [one.name for one in self.session.get_outputs()]
+        self.with_default = [one.name for one in self.session.get_overridable_initializers()]
 
     def __call__(self, values):
-        given = {name: np.asarray(values[name]) for name in self.inputs}
+        given = {name: np.asarray(values[name]) for name in (*self.inputs, *self.with_default) if name in values}
         return dict(zip(self.outputs, self.session.run(None, given), strict=True))
 
 
@@ -47,7 +48,8 @@ def test_a_training_step_trains(tmp_path):
     program.to_onnx(tmp_path / "step.onnx")
     session = Session(tmp_path / "step.onnx")
     parameters = [name for name in program._names if name.startswith("p")]
-    assert sorted(session.inputs) == sorted(["x", "target", *parameters])
+    assert sorted(session.inputs) == ["target", "x"]
+    assert sorted(session.with_default) == sorted(parameters)
     assert sorted(session.outputs) == sorted(["loss", *(f"{name}_next" for name in parameters)])
     values = {name: program[name].detach().numpy().copy() for name in program._names}
     for _ in range(5):
@@ -57,6 +59,41 @@ def test_a_training_step_trains(tmp_path):
         values |= {name: found[f"{name}_next"] for name in parameters}
     for name in parameters:
         assert_near(values[name], program[name].detach().numpy(), 1e-6)
+
+
+@pytest.mark.parametrize("loads", [False, True])
+def test_a_named_parameter_has_its_present_value_as_default(loads, tmp_path):
+    layer, x = clew.nn.Linear(3, 2), clew.randn(5, 3)
+    with clew.keep_graph() as program:
+        y = layer(x)
+    program.name(x=x, y=y, weight=layer.weight)
+    layer.weight.data.mul_(3)  # after the recording
+    if loads:
+        program.save(tmp_path / "program.clew")
+        program = clew.load_program(tmp_path / "program.clew")
+    program.to_onnx(tmp_path / "model.onnx")
+    session = Session(tmp_path / "model.onnx")
+    assert (session.inputs, session.with_default) == (["x"], ["weight"])
+    given = {"x": np.ones((5, 3), np.float32)}
+    w, b = layer.weight.detach().numpy(), layer.bias.detach().numpy()
+    assert_near(session(given)["y"], given["x"] @ w.T + b, 1e-6)
+    assert_near(session(given | {"weight": 2 * w})["y"], given["x"] @ w.T * 2 + b, 1e-6)
+
+
+def test_a_learning_rate_that_is_a_tensor_is_an_input(tmp_path):
+    model, rate = mlp(4, 8, 3), clew.tensor(0.1)
+    x, target = clew.randn(16, 4), clew.randint(3, (16,))
+    program = kept_training(model, clew.optim.SGD(model.parameters(), lr=rate), x, target)
+    gradients = {name: program[name].grad.numpy().copy() for name in program._names if name.startswith("p")}
+    program.name(lr=rate)
+    program.to_onnx(tmp_path / "step.onnx")
+    session = Session(tmp_path / "step.onnx")
+    values = {name: program[name].detach().numpy().copy() for name in program._names}
+    for name in gradients:  # as before the recorded step
+        values[name] += values["lr"] * gradients[name]
+    found = session(values | {"lr": np.float32(0.5)})
+    for name, gradient in gradients.items():
+        assert_near(found[f"{name}_next"], values[name] - 0.5 * gradient, 1e-5)
 
 
 def test_it_passes_the_checker_and_carries_names_and_lines(tmp_path):

@@ -1,14 +1,16 @@
-"""The fixed parts of a program in C."""
+"""The fixed parts of a program in C. {name} is its name, with which its files and all that a linker sees begin."""
 
-EXAMPLES = ("main.c", "Makefile")  # to be edited
-RESERVED = ("forward", "backward", "step", "run", "error")
+RESERVED = ("forward", "backward", "step", "run", "error", "tensors")
+STATIC = r"(state|constant|arena|table|shape)_.*|in_range"
+"""Names that a program has for itself; only one of a name like "state" can collide with them."""
 
 HEADER = """\
 /* A program kept by clew: {sizes}. */
-#ifndef PROGRAM_H
-#define PROGRAM_H
+#ifndef {guard}
+#define {guard}
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -18,13 +20,27 @@ extern "C" {{
 /* The tensors that have names, row by row. They hold what they held when the program was written. */
 {tensors}
 
-void program_forward(void);  /* all steps before the first backward */
-void program_backward(void); /* from the first to the last step of a backward */
-void program_step(void);     /* what comes after: the optimizer's steps */
-void program_run(void);      /* all three */
+/* The same as a table, whose last name is NULL. */
+#ifndef CLEW_TENSOR
+#define CLEW_TENSOR
+struct clew_tensor {{
+    const char *name;  /* in Python */
+    void *address;     /* of the first element */
+    const long *shape; /* NULL: it has no axes */
+    int rank;
+    const char *dtype; /* "float32", ... */
+    size_t bytes;
+}};
+#endif
+extern const struct clew_tensor {name}_tensors[{count}];
+
+void {name}_forward(void);  /* all steps before the first backward */
+void {name}_backward(void); /* from the first to the last step of a backward */
+void {name}_step(void);     /* what comes after: the optimizer's steps */
+void {name}_run(void);      /* all three */
 
 /* What went wrong: an index out of range, an integer divided by 0. NULL: nothing. Values are of no use then. */
-extern const char *program_error;
+extern const char *{name}_error;
 
 #ifdef __cplusplus
 }}
@@ -34,15 +50,15 @@ extern const char *program_error;
 
 SOURCE = """\
 /* A program kept by clew: {sizes}. Comments name operations, and the lines of Python that called them. */
-#include "program.h"
+#include "{name}.h"
 
 #include <math.h>
-#include <stddef.h>
 
-const char *program_error = NULL;
+const char *{name}_error = NULL;
 
 /* Tensors that have names */
 {named}
+{table}
 
 /* What is kept from one run to the next */
 {state}
@@ -52,77 +68,86 @@ const char *program_error = NULL;
 
 /* Values that live for a part of a run share these. */
 {arenas}
+{tables}
 {helpers}
-void program_forward(void)
+void {name}_forward(void)
 {{
 {forward}
 }}
 
-void program_backward(void)
+void {name}_backward(void)
 {{
 {backward}
 }}
 
-void program_step(void)
+void {name}_step(void)
 {{
 {step}
 }}
 
-void program_run(void)
+void {name}_run(void)
 {{
-    program_forward();
-    program_backward();
-    program_step();
+    {name}_forward();
+    {name}_backward();
+    {name}_step();
 }}
 """
 
 INDEX = """
 static long in_range(int64_t index, long size, int wraps)
-{
+{{
     if (wraps && index < 0) index += size;
     if (index >= 0 && index < size) return (long)index;
-    program_error = "an index is out of range";
+    {name}_error = "an index is out of range";
     return 0;
-}
+}}
 """
 
 QUOTIENT = """
 static int64_t quotient(int64_t a, int64_t b)
-{
+{{
     if (b != 0) return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
-    program_error = "an integer is divided by 0";
+    {name}_error = "an integer is divided by 0";
     return 0;
-}
+}}
+"""
+
+HALF = """
+static float half(uint16_t bits)
+{{
+    union {{
+        uint32_t bits;
+        float value;
+    }} made; /* its exponent is too small by 112 */
+    made.bits = (uint32_t)(bits & 0x8000u) << 16 | (uint32_t)(bits & 0x7fffu) << 13;
+    return made.value * 5.192296858534828e33f;
+}}
 """
 
 REST = """
 static int64_t rest(int64_t a, int64_t b)
-{
+{{
     const int64_t whole = quotient(a, b);
     return b == 0 ? 0 : (int64_t)((uint64_t)a - (uint64_t)whole * (uint64_t)b);
-}
-"""
-
-FAILED = """\
-        if (program_error != NULL) {
-            fprintf(stderr, "%s\\n", program_error);
-            return 1;
-        }
+}}
 """
 
 MAIN = """\
-/* Runs the program as often as its argument says: main 1000. Put new data into its inputs before each run. */
+/* Runs the program as often as its argument says: {main} 1000. Put new data into its inputs before each run. */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "program.h"
+#include "{name}.h"
 
 int main(int argc, char **argv)
 {{
     const long runs = argc > 1 ? strtol(argv[1], NULL, 10) : 100;
     for (long run = 1; run <= runs; ++run) {{
-        program_run();
-{failed}\
+        {name}_run();
+        if ({name}_error != NULL) {{
+            fprintf(stderr, "%s\\n", {name}_error);
+            return 1;
+        }}
         if (run % (runs < 10 ? 1 : runs / 10) != 0) continue;
         printf("run %ld", run);
 {prints}\
@@ -136,15 +161,15 @@ MAKEFILE = """\
 CFLAGS ?= -O2
 FLAGS = -std=c11 -Wall -Wextra -Werror -pedantic
 
-main: main.o program.o
-\t$(CC) $(CFLAGS) -o $@ main.o program.o -lm
-\t-size program.o
+{main}: {main}.o {name}.o
+\t$(CC) $(CFLAGS) -o $@ {main}.o {name}.o -lm
+\t-size {name}.o
 
-%.o: %.c program.h
+%.o: %.c {name}.h
 \t$(CC) $(FLAGS) $(CFLAGS) -c -o $@ $<
 
 clean:
-\trm -f main main.o program.o
+\trm -f {main} {main}.o {name}.o
 
 .PHONY: clean
 """

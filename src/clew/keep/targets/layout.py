@@ -25,6 +25,8 @@ class Memory:
     number: float | int | bool | None = None
     """Of a Python number that stands in the program."""
     name: str | None = None
+    stored: str | None = None
+    """As what a target stores it, if not as its dtype."""
 
     def begin(self) -> Any:
         """Its values, or zeros."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from ..program import Program
 
 PARTS = ("forward", "backward", "step")
+RATED = ("sgd_step", "adam_step")
+"""Operations that are given a learning rate."""
 
 
 @dataclass
@@ -36,6 +39,8 @@ class Named:
     is_input: bool
     is_result: bool
     """Whether the program makes or writes it."""
+    is_parameter: bool
+    """An input that requires grad, or that the program writes for its next run."""
 
 
 @dataclass
@@ -72,9 +77,14 @@ class _Lowering:
         self.method = method
         self.core = program._core
         self.names = program._names
+        self.options = program._options
         self.registers = self.core.registers()
         self.layouts = self.core.layouts()
         self.raw = self.core.steps()
+        self.rates = self._rates()
+        self.by_name: dict[str, list[tuple[Any, ...]]] = {}
+        for step in self.raw:
+            self.by_name.setdefault(step[0], []).append(step)
         self.failures: dict[str, None] = {}
         self.builder = Builder()
         self.written: set[Memory] = set()
@@ -90,7 +100,7 @@ class _Lowering:
                 public_name(step, self.raw, self.registers), "" if step[6] is None else str(step[6]), part
             )
             try:
-                self._step(step)
+                self._step(i, step)
             except Unsupported as why:
                 self.failures[self.builder.origin.fails(str(why))] = None
         self._gradients_that_stay()
@@ -161,9 +171,30 @@ class _Lowering:
         return Operand(known, tuple(shape), tuple(strides), offset - self.starts[memory])
 
     # ------------------------------------------------------------------------------------------------- steps
-    def _step(self, raw: tuple[Any, ...]) -> None:
+    def _rates(self) -> dict[int, int]:
+        """Steps of optimizers whose learning rate is a tensor, which was read just before them, and its register."""
+        rates = {self.core.register_of(one) for options in self.options for one in options.rates()}
+        present = {} if self.options else {reg: one for reg, one, grad_of in self.core.inputs() if not grad_of}
+        found: dict[int, int] = {}
+
+        def is_rate(reg: int, number: float) -> bool:
+            """Of a program from a file, an input of this value: the optimizer has not travelled."""
+            return reg in rates or (reg in present and present[reg].numel() == 1 and present[reg].item() == number)
+
+        for i, (before, step) in enumerate(itertools.pairwise(self.raw), start=1):
+            if step[0] not in RATED or str(before[6]) != str(step[6]):
+                continue
+            if before[0] == "read.float" and is_rate(before[2][0], step[5]["lr"]):
+                found[i] = before[2][0]
+            elif i - 1 in found and before[5]["lr"] == step[5]["lr"]:
+                found[i] = found[i - 1]
+        return found
+
+    def _step(self, place: int, raw: tuple[Any, ...]) -> None:
         op, kind, inputs, outputs, written, attributes, _, _, draws, _ = raw
         if kind == "read":
+            if place + 1 in self.rates:
+                return
             raise Unsupported("(Python or a derivative rule reads this value, so later steps may depend on it)")
         if kind == "python":
             raise Unsupported("(a Python function)")
@@ -173,6 +204,8 @@ class _Lowering:
             raise Unsupported("(a random draw)")
         if op.endswith("_backward") and not attributes:
             attributes = self._attributes_of_forward(op, inputs)
+        if place in self.rates:
+            attributes = {**attributes, "lr": self._operand(self.rates[place])}
         targets = tuple(map(self._operand, outputs or written))
         call = Call(op.rstrip("_"), tuple(map(self._operand, inputs)), targets, attributes)
         if not targets:
@@ -186,15 +219,13 @@ class _Lowering:
 
     def _attributes_of_forward(self, op: str, inputs: tuple[int, ...]) -> dict[str, Any]:
         """A backward reads what its forward made: the step that made the last of its operands."""
-        for reg in reversed(inputs):
+        forward = op.removesuffix("_backward")
+        forwards = self.by_name.get(forward, ())
+        for reg in reversed(inputs) if forwards else ():
             made_by = self.registers[reg][5] if reg >= 0 else -1
-            if made_by >= 0 and self.raw[made_by][0] == op.removesuffix("_backward"):
-                found: dict[str, Any] = self.raw[made_by][5]
-                return found
-        for step in self.raw:
-            if step[0] == op.removesuffix("_backward") and set(step[2]) & set(inputs):
-                return dict(step[5])
-        return {}
+            if made_by >= 0 and self.raw[made_by][0] == forward:
+                return dict(self.raw[made_by][5])
+        return next((dict(step[5]) for step in forwards if set(step[2]) & set(inputs)), {})
 
     def _lower(self, call: Call) -> None:
         if lowering := LOWERINGS.get(call.op):
@@ -297,7 +328,8 @@ class _Lowering:
             taken.add(memory)
             memory.name = name
             memory.values = tensor.detach().numpy().reshape(-1).copy()
-            result.append(Named(name, memory, tuple(operand.shape), is_input, writes or not is_input))
+            is_parameter = is_input and (writes or tensor.requires_grad)
+            result.append(Named(name, memory, tuple(operand.shape), is_input, writes or not is_input, is_parameter))
         ordered = sorted(
             [*before.kernels, *kernels, *after.kernels], key=lambda kernel: PARTS.index(kernel.origin.part)
         )

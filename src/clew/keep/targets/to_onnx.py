@@ -47,6 +47,11 @@ class _Model:
     def made(self) -> Any:
         helper, target, named = self.onnx.helper, self.target, self.lowered.named
         inputs = [one for one in named if one.is_input]
+        defaults = [
+            self.onnx.numpy_helper.from_array(one.memory.values.reshape(one.shape), one.name)
+            for one in inputs
+            if one.is_parameter
+        ]
         begin = {one.memory: target.reshape(one.name, (one.memory.size,)) for one in inputs}
         try:
             state = run(self.lowered, target, begin)
@@ -63,7 +68,7 @@ class _Model:
             "program",
             [self._typed(one, one.name) for one in inputs],
             [self._typed(one, name) for one, name in zip(results, names, strict=True)],
-            initializer=list(target.initializers.values()),
+            initializer=[*defaults, *target.initializers.values()],
         )
         return helper.make_model(
             graph, producer_name="clew", ir_version=8, opset_imports=[helper.make_opsetid("", OPSET)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 from .elementwise import absolute, clamp, softplus
 from .errors import Unsupported
@@ -133,9 +134,16 @@ def _nll_backward(k: Builder, step: Call) -> None:
     k.accumulate(chosen, slope, target, g, weights, *divisor, raw=(0,))
 
 
+def _rate(step: Call) -> tuple[Any, tuple[Operand, ...]]:
+    """The learning rate as a number for formulas; if it is a tensor, the operand that they get in its place."""
+    rate = step.attributes["lr"]
+    return (None, (rate.reshaped(()),)) if isinstance(rate, Operand) else (rate, ())
+
+
 @lowers("sgd_step")
 def _sgd(k: Builder, step: Call) -> None:
     options = step.attributes
+    rate, given = _rate(step)
     parameter, gradient, momentum = step.input(0), step.input(1), step.inputs[2]
 
     def slope(g: Expr, p: Expr) -> Expr:
@@ -143,18 +151,19 @@ def _sgd(k: Builder, step: Call) -> None:
         return g + options["weight_decay"] * p if options["weight_decay"] else g
 
     if momentum is None:
-        return k.assign(parameter, lambda p, g: p - options["lr"] * slope(g, p), parameter, gradient)
+        return k.assign(parameter, lambda p, g, lr=rate: p - lr * slope(g, p), parameter, gradient, *given)
     gain = 1 if options["first"] else 1 - options["dampening"]
     kept = 0 if options["first"] else options["momentum"]
     k.assign(momentum, lambda m, g, p: kept * m + gain * slope(g, p), momentum, gradient, parameter)
     if not options["nesterov"]:
-        return k.assign(parameter, lambda p, m: p - options["lr"] * m, parameter, momentum)
+        return k.assign(parameter, lambda p, m, lr=rate: p - lr * m, parameter, momentum, *given)
     return k.assign(
         parameter,
-        lambda p, m, g: p - options["lr"] * (slope(g, p) + options["momentum"] * m),
+        lambda p, m, g, lr=rate: p - lr * (slope(g, p) + options["momentum"] * m),
         parameter,
         momentum,
         gradient,
+        *given,
     )
 
 
@@ -173,22 +182,22 @@ def _adam(k: Builder, step: Call) -> None:
     k.assign(square, lambda v, g, p: beta2 * v + (1 - beta2) * slope(g, p) * slope(g, p), square, gradient, parameter)
     if greatest is not None:
         k.assign(greatest, lambda a, b: where(a > b, a, b), greatest, square)
+    number, given = _rate(step)
     rate, root = (k.temp((), parameter.dtype) for _ in range(2))  # 1 - beta ** count without cancellation
-    k.assign(
-        rate,
-        lambda t: options["lr"] / -call("expm1", t * math.log(beta1)) if beta1 else constant(options["lr"], t.dtype),
-        count,
-    )
+    k.assign(rate, lambda t, lr=number: lr / -call("expm1", t * math.log(beta1)) if beta1 else lr, count, *given)
     k.assign(
         root, lambda t: call("sqrt", -call("expm1", t * math.log(beta2))) if beta2 else constant(1, t.dtype), count
     )
-    shrink = 1 - options["lr"] * decay if options["decoupled"] else 1
+    shrinks = decay if options["decoupled"] else 0
     k.assign(
         parameter,
-        lambda p, m, v, rate, root: p * shrink - rate * m / (call("sqrt", v) / root + options["eps"]),
+        lambda p, m, v, rate, root, lr=number: (
+            (p * (1 - lr * shrinks) if shrinks else p) - rate * m / (call("sqrt", v) / root + options["eps"])
+        ),
         parameter,
         mean,
         square if greatest is None else greatest,
         rate,
         root,
+        *given,
     )
