@@ -23,7 +23,7 @@ def assert_made_at(node, line, function):
 def test_file_line_and_function(torch):
     x = leaf(torch)
     y, line = x * 2, line_here()
-    assert_made_at(y.grad_fn, line, "test_1_7_file_line_and_function")
+    assert_made_at(y.grad_fn, line, "test_file_line_and_function")
     assert type(y.grad_fn.made_at.line) is int
     assert type(y.grad_fn.made_at.file) is str
 
@@ -76,7 +76,7 @@ def test_operators_methods_and_functions(torch):
 def test_functions_of_clew_written_in_python_are_not_the_users_line(torch):
     model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
     loss, line = torch.nn.functional.mse_loss(model(leaf(torch)), torch.zeros(3, 1)), line_here()
-    function = "test_1_7_functions_of_clew_written_in_python_are_not_the_users_line"
+    function = "test_functions_of_clew_written_in_python_are_not_the_users_line"
     made = [node for node in nodes_of(loss) if "AccumulateGrad" not in node.name()]
     assert len(made) >= 4
     for node in made:
