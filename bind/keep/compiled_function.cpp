@@ -141,7 +141,7 @@ nb::object CompiledFunction::call_with(const CallArguments& arguments, PyObject*
     }
     if (const char* const type = meets_new_objects(arguments, kind)) {
         stay_eager(*alike, std::string("is given another ") + type +
-                               " in each call, and knows it by nothing but which object it is. To do: give tensors, "
+                               " in each call, which can be compared by identity only. To do: give tensors, "
                                "numbers, or tuples, dicts and dataclasses of these");
         return run(positional, named);
     }
@@ -264,8 +264,8 @@ bool CompiledFunction::gives_up() {
     gave_up_ = true;
     std::string text = in_a_row ? "was called in " + std::to_string(most) +
                                       " ways in a row, none of them twice (shapes, numbers, objects)"
-                                : "was called in ever new ways (shapes, numbers, objects), so that it was recorded "
-                                  "more often than replays make good";
+                                : "was called with arguments that keep changing (shapes, numbers, objects), so that "
+                                  "recording costs more than replays save";
     if (variants_->size() > 1)
         text += ", as with " + variants_->front()->told_arguments() + " and " + (*variants_)[1]->told_arguments();
     stay_eager(*path_of({}), std::move(text));

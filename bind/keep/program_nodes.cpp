@@ -79,7 +79,7 @@ public:
         Node& node = *kept.node;
         check_plain("save", node);
         if (program_.steps[static_cast<std::size_t>(kept.step)].action->kind != StepKind::Run)
-            refuse_node("save", node, "is of a write that turns axes, which a file can't say yet");
+            refuse_node("save", node, "belongs to a write through a transposed view, which can't be saved yet");
         if (is_made_anew(kept))
             refuse_node("save", node,
                         "is of a view that was read after its memory had been written, as by a second write through "

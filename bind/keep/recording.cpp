@@ -73,7 +73,7 @@ Recording record_with(Recorder& recorder, std::shared_ptr<Variant> variant, PyOb
         return {};
     }
     Cause cause = tracer.cause.value_or(Cause{});
-    if (cause.text.empty() && mode_word != modes) cause.text = "leaves gradients switched on or off otherwise";
+    if (cause.text.empty() && mode_word != modes) cause.text = "changes the grad mode";
     if (cause.text.empty() && recorder.failed() && program.refusals.empty())
         cause.text = "catches the error of an operation";
     if (cause.text.empty() && runs_hook_in_c(program)) cause.text = "runs a hook of a tensor that is not Python";

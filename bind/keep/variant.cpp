@@ -168,7 +168,7 @@ void Variant::check_same(const CallArguments& arguments) const {
     }
     for (PyObject* const one : arguments.containers)
         if (!is_tuple_of_atoms(one) && state.mentions(one))
-            throw ReplayFailed("got a container that it reaches in another way, too", nullptr);
+            throw ReplayFailed("got a container that another object also refers to", nullptr);
 }
 
 void Variant::bind(const CallArguments& arguments) {

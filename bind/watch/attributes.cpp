@@ -106,7 +106,7 @@ void Tracer::kinds(PyObject* classes) {
     touch(classes);
     if (!has_python_method(Py_TYPE(classes), "__instancecheck__") &&
         !has_python_method(Py_TYPE(classes), "__subclasscheck__"))
-        stay_eager(std::string("asks whether something is of a ") + Py_TYPE(classes)->tp_name + ", which is no class");
+        stay_eager(std::string("calls isinstance() with a ") + Py_TYPE(classes)->tp_name + ", which is no class");
 }
 
 void Tracer::attribute(PyObject* object, PyObject* name) {
@@ -148,7 +148,7 @@ void Tracer::match_class(PyObject* subject, PyObject* kind, PyObject* names, int
     kinds(kind);
     if (has_python_method(Py_TYPE(kind), "__instancecheck__") &&
         Py_TYPE(subject) != reinterpret_cast<PyTypeObject*>(kind))
-        return stay_eager("matches a pattern of a class that decides itself what is of it");
+        return stay_eager("matches a pattern of a class with its own __instancecheck__");
     const int is_one = PyObject_IsInstance(subject, kind);
     checked(is_one);
     if (is_one == 0) return;

@@ -164,7 +164,7 @@ void Tracer::call_known(const std::string& name, PyObject* const* arguments, std
     if (*known == "attribute" && count >= 2 && PyUnicode_Check(arguments[1]))
         return attribute(arguments[0], arguments[1]);
     if (*known == "next" && count >= 1) {
-        if (is_older(arguments[0])) stay_eager("goes on with an iterator from before the call");
+        if (is_older(arguments[0])) stay_eager("continues an iterator from before the call");
         return use_if_read(arguments[0]);
     }
     if (*known == "graph" && count == 2) {

@@ -239,7 +239,7 @@ void Tracer::contents(PyObject* object, bool deep) {
     } else if (deep && is_descriptor_that_writes(object)) {
         stay_eager(std::string("hands on ") + text_of(object, "__qualname__") + ", which may be called");
     } else if (older && PyGen_CheckExact(object)) {
-        stay_eager("goes on with an iterator from before the call");
+        stay_eager("continues an iterator from before the call");
     } else if (deep && PyCallable_Check(object) && !is_read_by_python(object)) {
         stay_eager(std::string("hands on a ") + Py_TYPE(object)->tp_name + ", which may be called");
     } else if (older && (!is_read_by_python(object) || is_exception_type(Py_TYPE(object)))) {
@@ -250,7 +250,7 @@ void Tracer::contents(PyObject* object, bool deep) {
 void Tracer::iterate(PyObject* object) {
     if (as_tensor(object)) return;
     if (PyIter_Check(object) && is_older(object) && !PyGen_CheckExact(object))
-        return stay_eager("goes on with an iterator from before the call");
+        return stay_eager("continues an iterator from before the call");
     contents(object, false);
 }
 

@@ -128,7 +128,7 @@ void Tracer::call_builtin(PyObject* callee, PyObject* self, const std::string& n
         return set_entry(dict, arguments[0], arguments[1]);
     }
     if (PyGen_CheckExact(self) || PyIter_Check(self)) {
-        if (is_older(self)) stay_eager("goes on with an iterator from before the call");
+        if (is_older(self)) stay_eager("continues an iterator from before the call");
         return;
     }
     static const char* const immutable[] = {"torch.dtype", "torch.device", "torch.Size", "torch.finfo", "torch.iinfo"};

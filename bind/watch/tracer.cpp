@@ -78,7 +78,7 @@ const char* interruption_by(_PyInterpreterFrame* frame) {
 void Tracer::add_older(PyObject* object) {
     if (object == nullptr || is_atom(object) || as_tensor(object)) return;
     if (arguments_.contains(object) && !is_tuple_of_atoms(object))
-        return stay_eager("is given a container that it reaches in another way, too");
+        return stay_eager("is given a container that another object also refers to");
     if (!older_.insert(object, 1)) return;
     held_.push_back(nb::borrow(object));
     if (PyMethod_Check(object)) add_older(PyMethod_GET_SELF(object)), add_older(PyMethod_GET_FUNCTION(object));

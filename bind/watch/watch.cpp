@@ -195,7 +195,7 @@ void Watch::return_value(PyObject* value) const {
 }
 
 void Watch::go_on(PyObject* iterator) const {
-    if (tracer_.is_older(iterator)) stay_eager("goes on with an iterator from before the call");
+    if (tracer_.is_older(iterator)) stay_eager("continues an iterator from before the call");
     tracer_.use_if_read(iterator);
 }
 

@@ -14,7 +14,7 @@ namespace clew::budget {
 Impossible::Impossible(std::int64_t least, std::int64_t limit, const char* when)
     : Error(ErrorKind::Runtime,
             format("memory.budget: impossible: the least is %lld bytes %s, and the budget is %lld. To do: give it that "
-                   "much, or let go of tensors that the program holds itself, as these can't be dropped",
+                   "much, or delete references to tensors that the program holds, as these can't be dropped",
                    static_cast<long long>(least), when, static_cast<long long>(limit))),
       least(least) {}
 

@@ -184,5 +184,5 @@ def test_recordings_that_are_used_once_stop() -> None:
         warnings.simplefilter("always")
         for i in range(60):
             assert scaled(ones, float(i)).tolist() == scaled(ones, float(i)).tolist() == [float(i)] * 4
-    assert any("recorded more often than replays make good" in text for text in texts_of(said))
+    assert any("recording costs more than replays save" in text for text in texts_of(said))
     assert scaled.hits < 40

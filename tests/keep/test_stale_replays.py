@@ -276,7 +276,7 @@ def another_gradient_object(s):
     return block, lambda: setattr(s.w, "grad", clew.tensor([3.0, 4.0]))
 
 
-@case("another history|no .grad|\\.grad was there")
+@case("another history|no .grad|\\.grad then")
 def a_gradient_that_is_gone(s):
     s.w = clew.ones(2, requires_grad=True)
     s.w.grad = clew.ones(2)

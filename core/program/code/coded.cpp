@@ -46,7 +46,7 @@ void Replaceable::install(const Follow& follow) {
 
 std::string Replaceable::text(bool is_asked_for) const {
     const std::string which = "code for " + name() + ": ";
-    if (state_ == State::Differed) return which + "not used, since it made other bits";
+    if (state_ == State::Differed) return which + "not used: its results differ from those of the calls";
     if (is_done() && !job_->library) return which + "none (" + job_->problem + ")";
     if (!is_asked_for) return which + "compiled once replays have run for some milliseconds";
     if (state_ == State::Calls) return which + "still being compiled";

@@ -71,7 +71,7 @@ private:
         need(reg >= 0 && lies_as(program_.of(slot.reg), program_.of(reg)), node_, "saves something else");
         const bool copied = in_place_ && of_input;
         need(copied || same_sizes(program_.of(slot.reg).layout->strides(), program_.of(reg).layout->strides()), node_,
-             "saves what lies in another way");
+             "saves a tensor with another layout");
         need(slot.through < 0 || program_.of(program_.inputs[static_cast<std::size_t>(slot.through)].reg).memory ==
                                      program_.of(slot.reg).memory,
              node_, "counts the versions of another memory");

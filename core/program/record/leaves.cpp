@@ -438,7 +438,7 @@ std::string how_written(const Tensor& tensor, std::uint64_t since) {
     const Tensor& changed = program.inputs[at(source)].present();
     ReplayFailed failed(
         format("forward: expected a leaf of the block (of shape %s) or what it was made from to be changed, but it %s, "
-               "and input %d, from which the block made it at %s, %s; so which of the two holds can't be told. To do: "
+               "and input %d, from which the block made it at %s, %s; so clew can't decide which value to use. To do: "
                "change only one of them, or run the block again",
                shape_text(leaf.sizes()).c_str(), how_written(leaf, made).c_str(), source,
                line_of(made_at, instruction).c_str(),

@@ -82,14 +82,14 @@ public:
         for (const int i : program_.placed) {
             const Input& input = program_.inputs[static_cast<std::size_t>(i)];
             if (byte_offset(input.present()) != program_.of(input.reg).offset)
-                differs(input, "it begins elsewhere in its storage, and where was asked");
+                differs(input, "it has another storage offset, and the block read that");
         }
         check_sharing();
         if (slice_.target >= 0) return;
         for (const GradWitness& grad : program_.grads) {
             const Input& input = program_.inputs[static_cast<std::size_t>(grad.input)];
             if (bool(input.tensor->extras && input.tensor->extras->grad) == grad.present) continue;
-            differs(input, grad.present ? "its .grad was there then, and is not now"
+            differs(input, grad.present ? "it had a .grad then, and has none now"
                                         : "its .grad was None then, and is there now (zero_grad() comes first)");
         }
     }

@@ -97,9 +97,11 @@ void StepRunner::check_read(const Step& step) {
     if (truth ? (read_number(now) != 0) == (read_number(then) != 0) : same_bits(now, then)) return;
     const std::string text = then.numel() == 1 ? format("%.9g then, %.9g now", read_number(then), read_number(now))
                                                : format("%lld values", static_cast<long long>(then.numel()));
-    throw ReplayFailed(format("read another value here than in the recorded run (%s: %s), so it might go another way",
-                              step.action->name, text.c_str()),
-                       &step);
+    throw ReplayFailed(
+        format(
+            "the value that is read here differs from the recorded run (%s: %s), so the code might take another path",
+            step.action->name, text.c_str()),
+        &step);
 }
 
 }  // namespace clew
