@@ -179,6 +179,67 @@ def test_numbers_and_places_that_differ_from_iteration_to_iteration_become_table
     assert_near(compiled["y"], wanted, 1e-6)
 
 
+def planned(m, horizon, rounds):
+    """Inputs of a double integrator that gradient descent improves `rounds` times: the start, the inputs, the cost."""
+    A, B = m.tensor([[1.0, 0.1], [0.0, 1.0]], dtype=m.float64), m.tensor([[0.0], [0.1]], dtype=m.float64)
+    start, u = m.tensor([1.0, -0.5], dtype=m.float64), m.zeros(horizon, 1, dtype=m.float64, requires_grad=True)
+
+    def plan():
+        for _ in range(rounds):
+            x, cost = start, 0.0
+            for i in range(horizon):
+                x = A @ x + B @ u[i]
+                cost = cost + (x * x).sum() + 0.01 * (u[i] * u[i]).sum()
+            (slope,) = m.autograd.grad(cost, u)
+            with m.no_grad():
+                u.sub_(0.05 * slope)
+        return cost
+
+    return start, u, plan
+
+
+def test_loops_in_loops_of_a_model_predictive_controller(tmp_path):
+    start, u, plan = planned(clew, 15, 10)
+    with clew.keep_graph() as program:
+        cost = plan()
+    program.name(start=start, u=u, cost=cost)
+    compiled = CompiledProgram(program, tmp_path, *SANITIZERS.split()[1:])
+    assert "for (long n1 = 0;" in (tmp_path / "program.c").read_text()
+    assert sections(tmp_path)[0] < 8000
+    assert compiled.sizes.ram <= 1.02 * compiled.sizes.unrolled[1]
+    _, wanted, plan_again = planned(torch, 15, 10)
+    plan_again()  # the recorded one
+    for _ in range(3):
+        cost = plan_again()
+        compiled.call("run")
+        assert_near(compiled["u"], wanted.detach().numpy(), 1e-12)
+        assert_near(compiled["cost"], cost.detach().numpy(), 1e-12)
+
+
+def test_a_kalman_filter_agrees_with_numpy(tmp_path):
+    rng = np.random.default_rng(0)
+    given = {"A": np.eye(3) + 0.1 * rng.normal(size=(3, 3)), "C": rng.normal(size=(1, 3)), "Q": 0.01 * np.eye(3)}
+    given |= {"z": rng.normal(size=(60, 1)), "mean": np.zeros((3, 1)), "spread": np.eye(3)}
+
+    def filtered(A, C, Q, z, mean, spread):
+        for one in z:
+            mean, spread = A @ mean, A @ spread @ A.T + Q
+            gain = spread @ C.T / (C @ spread @ C.T + 0.1)
+            mean, spread = mean + gain * (one - C @ mean), spread - gain @ (C @ spread)
+        return mean
+
+    tensors = {key: clew.from_numpy(one) for key, one in given.items()}
+    with clew.keep_graph() as program:
+        found = filtered(**tensors)
+    program.name(found=found, z=tensors["z"])
+    compiled = CompiledProgram(program, tmp_path, *SANITIZERS.split()[1:])
+    given["z"] = rng.normal(size=(60, 1))
+    compiled["z"][...] = given["z"]
+    compiled.call("run")
+    assert_near(compiled["found"], filtered(**given), 1e-12)
+    assert sections(tmp_path)[0] < 5000
+
+
 def test_layers_with_weights_of_their_own_are_a_loop(tmp_path):
     layers = clew.nn.Sequential(*(clew.nn.Sequential(clew.nn.Linear(6, 6), clew.nn.Tanh()) for _ in range(12)))
     x = clew.randn(2, 6)
@@ -227,7 +288,7 @@ def random_block(rng, m, x, stack):
     states = [x, x * 0.5, x + 0.25]
     depth, nested, count = rng.integers(1, 4), rng.integers(0, 2), rng.integers(3, 9)
     odd = rng.integers(0, count, 3)
-    kinds = rng.integers(0, 7, rng.integers(2, 5))
+    kinds = rng.integers(0, 10, rng.integers(2, 5))
     for i in range(count):
         value = states[-depth]
         for _ in range(1 + 2 * nested):
@@ -245,6 +306,12 @@ def random_block(rng, m, x, stack):
                     value = m.tanh(value @ (value.t() @ value) / 16)
                 elif kind == 5:
                     value = value.flip(0) + 0.1
+                elif kind == 6:
+                    value = m.where(value > 0.1 * i - 0.3, value, other * 0.5)
+                elif kind == 7:
+                    value = value.gather(0, (value > other).to(m.int64) * (1 + i % 2))
+                elif kind == 8:
+                    value = value.index_add(0, value[:, 0].argmax().reshape(1), other[1:2] * 0.1)
                 else:
                     stack[i % len(stack)].mul_(0.5).add_(value[0], alpha=0.25)
         if i == odd[0]:

@@ -1,5 +1,6 @@
 """Row 6.11: names in C, of programs, of tensors, and of numbers that change on the device."""
 
+import re
 import subprocess
 
 import numpy as np
@@ -86,8 +87,40 @@ def test_each_is_made_by_its_makefile(tmp_path):
         subprocess.run(["make", "-f", f"{name}.mk", "CC=gcc"], cwd=tmp_path, check=True, capture_output=True)
         ran = subprocess.run([f"./{name}_main", "3"], cwd=tmp_path, check=True, capture_output=True, text=True)
         assert ran.stdout.startswith("run 1")
-    symbols = subprocess.run(["nm", "-g", "--defined-only", "policy.o"], cwd=tmp_path, capture_output=True, text=True)
+    symbols = subprocess.run(["nm", "--defined-only", "policy.o"], cwd=tmp_path, capture_output=True, text=True)
     assert all(line.split()[2].startswith("policy_") for line in symbols.stdout.splitlines())
+
+
+def busy_program():
+    """With state, constants in loops and tables, an index and an integer's quotient."""
+    x, index, rows = clew.randn(4), clew.tensor([2, 0]), clew.randn(9, 4)
+    total = clew.zeros(4)
+    with clew.keep_graph() as program:
+        y = x
+        for i, row in enumerate([3, 1, 8, 0, 5, 2]):
+            y = clew.tanh(y + rows[row]) * (1 + i * i)
+        total.add_(y)
+        z = total[index] + (index // 2) + index % 2
+    program.name(x=x, index=index, z=z)
+    return program
+
+
+def test_two_programs_may_be_one_source(tmp_path):
+    program = busy_program()
+    for name in ("first", "second", "program"):
+        program.to_c(tmp_path, name=name, constants="float16")
+    text = (tmp_path / "first.c").read_text()
+    for own in ("state_0", "constant_0", "table_0", "arena_float32", "shape_2", "in_range", "quotient", "rest", "half"):
+        assert f"first_{own}" in text
+        assert not re.search(rf"\b{own}\b", text), own
+    (tmp_path / "all.c").write_text('#include "first.c"\n#include "second.c"\n#include "program.c"\n')
+    subprocess.run(["gcc", *WARNINGS, "-c", "all.c"], cwd=tmp_path, check=True)
+    x = clew.ones(2)
+    with clew.keep_graph() as other:
+        y = x + 1
+    other._names = {"state_0": y}
+    with pytest.raises(ValueError, match="first_state_0 is taken by the program itself"):
+        other.to_c(tmp_path, name="first")
 
 
 @pytest.mark.parametrize("name", ["", "my program", "1st", "_hidden", "ä"])

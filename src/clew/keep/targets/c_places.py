@@ -48,10 +48,11 @@ class Place:
 
 
 class Places:
-    """`address` gives the array in which a memory lies, and its first element there."""
+    """`address` gives the array in which a memory lies, and its first element there; names of tables have a prefix."""
 
-    def __init__(self, address: Callable[[Memory], tuple[str, int]]) -> None:
+    def __init__(self, address: Callable[[Memory], tuple[str, int]], prefix: str) -> None:
         self.address = address
+        self.prefix = prefix
         self.tables: dict[str, str] = {}
         """Names by definitions."""
         self.bytes = 0
@@ -126,7 +127,7 @@ class Places:
         const = f"{kind}const" if kind.endswith("*") else f"const {kind}"
         definition = f"static {const} {{}}[{len(entries)}] = {{{{\n" + ",\n".join(INDENT + row for row in rows) + "}};"
         if definition not in self.tables:
-            self.tables[definition] = f"table_{len(self.tables)}"
+            self.tables[definition] = f"{self.prefix}table_{len(self.tables)}"
             self.bytes += size * len(entries)
         return Place(self.tables[definition], _sum(list(map(_times, names, strides))))
 

@@ -1,8 +1,9 @@
 """The fixed parts of a program in C. {name} is its name, with which its files and all that a linker sees begin."""
 
 RESERVED = ("forward", "backward", "step", "run", "error", "tensors")
-STATIC = r"(state|constant|arena|table|shape)_.*|in_range"
-"""Names that a program has for itself; only one of a name like "state" can collide with them."""
+FUNCTIONS = "in_range|quotient|rest|half"
+STATIC = rf"(state|constant|table)_\d+(_scales)?|arena_[a-z]+\d*|shape(_\d+)+|{FUNCTIONS}"
+"""Names that a program has for itself. With another name than "program" they begin with it, too."""
 
 HEADER = """\
 /* A program kept by clew: {sizes}. */

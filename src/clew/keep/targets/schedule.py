@@ -25,7 +25,7 @@ class Plan:
     places: dict[Memory, int]
     sizes: dict[str, int]
     least: int
-    """Bytes that any plan needs: of what lives at the same time."""
+    """Bytes that any plan needs: of what lives at the same time, for each dtype."""
 
     @property
     def bytes(self) -> int:
@@ -87,12 +87,13 @@ def plan(kernels: list[Kernel], memories: list[Memory], nodes: Nodes) -> Plan:
 
 
 def _most_alive(lives: dict[Memory, Life], count: int) -> int:
-    changes = numpy.zeros(count + 1, numpy.int64)
+    dtypes = {memory.dtype for memory in lives}
+    changes: dict[str, Array] = {dtype: numpy.zeros(count + 1, numpy.int64) for dtype in dtypes}
     for memory, (start, end) in lives.items():
         size = memory.size * numpy.dtype(memory.dtype).itemsize
-        changes[start] += size
-        changes[end + 1] -= size
-    return int(numpy.cumsum(changes).max())
+        changes[memory.dtype][start] += size
+        changes[memory.dtype][end + 1] -= size
+    return sum(int(numpy.cumsum(one).max()) for one in changes.values())
 
 
 def _begin(block: _Block) -> int:

@@ -16,7 +16,7 @@ import numpy
 
 from .c_kernels import INDENT, TYPES, literal
 from .c_places import Places, element_type
-from .c_texts import HALF, HEADER, INDEX, MAIN, MAKEFILE, QUOTIENT, RESERVED, REST, SOURCE, STATIC
+from .c_texts import FUNCTIONS, HALF, HEADER, INDEX, MAIN, MAKEFILE, QUOTIENT, RESERVED, REST, SOURCE, STATIC
 from .kernels import Kernel
 from .layout import Memory
 from .lower import PARTS, Lowered, Named, lower
@@ -93,6 +93,11 @@ class _Names:
         """To be edited."""
         return f"{self.main}.c", self.makefile
 
+    @property
+    def static(self) -> str:
+        """What names begin with that the linker does not see: two programs may be one source, too."""
+        return "" if self.name == "program" else f"{self.name}_"
+
     def of(self, tensor: str) -> str:
         """In C: "layer.weight" becomes program_layer_weight."""
         return f"{self.name}_{tensor.replace('.', '_')}"
@@ -161,7 +166,7 @@ def _check_names(program: Program, names: _Names) -> None:
             raise ValueError(
                 f"to_c: expected names of letters, digits, _ and dots, got {tensor!r}; name the tensor otherwise"
             )
-        if found.get(identifier) == "" or re.fullmatch(STATIC, identifier):
+        if found.get(identifier) == "" or (names.static and re.fullmatch(names.static + f"({STATIC})", identifier)):
             raise ValueError(f"to_c: {identifier} is taken by the program itself; take another name than {tensor!r}")
         if identifier in found:
             raise ValueError(
@@ -190,15 +195,20 @@ class _Source:
         if self.has_loops and self.plans[0].bytes > NEAR * self.plans[0].least:
             self.plans.append(plan(lowered.kernels, self.arena, straight))
         self.labels = {one.memory: names.of(one.name) for one in lowered.named}
-        self.labels |= {one: f"state_{i}" for i, one in enumerate(self.state)}
-        self.labels |= {one: f"constant_{i}" for i, one in enumerate(self.constants)}
+        self.labels |= {one: f"{names.static}state_{i}" for i, one in enumerate(self.state)}
+        self.labels |= {one: f"{names.static}constant_{i}" for i, one in enumerate(self.constants)}
 
     def files(self) -> tuple[dict[str, str], Sizes]:
-        parts = self._parts()
+        static = self.names.static
+        calls = re.compile(rf"\b({FUNCTIONS})(?=\()")
+        parts = {
+            part: [line if line.lstrip().startswith("/*") else calls.sub(rf"{static}\1", line) for line in lines]
+            for part, lines in self._parts().items()
+        }
         code = "\n".join(line for lines in parts.values() for line in lines)
         sizes = self._sizes(len(code))
         helpers = {INDEX: "in_range", QUOTIENT: "quotient|rest", REST: "rest", HALF: "half"}
-        arenas = [f"static {TYPES[dtype]} arena_{dtype}[{size}];" for dtype, size in self.plan.sizes.items()]
+        arenas = [f"static {TYPES[dtype]} {static}arena_{dtype}[{size}];" for dtype, size in self.plan.sizes.items()]
         name = self.names.name
         source = SOURCE.format(
             name=name,
@@ -210,7 +220,9 @@ class _Source:
             arenas="\n".join(arenas),
             tables=self.places.definitions(),
             helpers="".join(
-                text.format(name=name) for text, names in helpers.items() if re.search(rf"\b({names})\(", code)
+                calls.sub(rf"{static}\1", text.format(name=name))
+                for text, names in helpers.items()
+                if re.search(rf"\b{static}({names})\(", code)
             ),
             **{part: "\n".join(INDENT + line for line in lines) for part, lines in parts.items()},
         )
@@ -246,7 +258,7 @@ class _Source:
         best: tuple[Plan, Places, dict[str, list[str]]] | None = None
         for one in self.plans:
             self.plan = one
-            self.places, self.unrolled_text = Places(self._address), 0
+            self.places, self.unrolled_text = Places(self._address, self.names.static), 0
             parts = {part: self._part(part) for part in PARTS}
             if best is None or self.plan.bytes + self.places.bytes < best[0].bytes + best[1].bytes:
                 best = self.plan, self.places, parts
@@ -285,7 +297,7 @@ class _Source:
         """The array in which it lies, and its first element there."""
         if memory in self.labels:
             return self.labels[memory], 0
-        return f"arena_{memory.dtype}", self.plan.places[memory]
+        return f"{self.names.static}arena_{memory.dtype}", self.plan.places[memory]
 
     def _definition(self, memory: Memory, kind: str) -> str:
         label = self.labels[memory]
@@ -299,7 +311,11 @@ class _Source:
 
     def _table(self) -> str:
         """Of the named tensors, and the shapes that it refers to."""
-        shapes = {one.shape: f"shape_{'_'.join(map(str, one.shape))}" for one in self.lowered.named if one.shape}
+        shapes = {
+            one.shape: f"{self.names.static}shape_{'_'.join(map(str, one.shape))}"
+            for one in self.lowered.named
+            if one.shape
+        }
         lines = [
             f"static const long {label}[{len(shape)}] = {{{', '.join(map(str, shape))}}};"
             for shape, label in shapes.items()
