@@ -25,7 +25,7 @@ std::vector<char> widened(const OpDef& op, const void* attributes) {
     std::memcpy(copy.data(), attributes, copy.size());
     const OpDef* const rule = rule_of(op);
     char* const fields = copy.data() + (rule ? sizeof(FusedHeader) : 0);
-    for (const Field& field : (rule ? *rule : op).fields) {
+    for (const clew::Field& field : (rule ? *rule : op).fields) {
         Value value;
         field.get(fields, value);
         if (value.tag != Value::DType) continue;

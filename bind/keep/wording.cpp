@@ -79,7 +79,7 @@ private:
         else if (PyCFunction_Check(object))
             text += reinterpret_cast<PyCFunctionObject*>(object)->m_ml->ml_name;
         else
-            text += "<" + std::string(Py_TYPE(object)->tp_name) + ">";
+            text.append("<").append(Py_TYPE(object)->tp_name).append(">");
     }
     void add_dict(PyObject* dict, int depth) {
         text += '{';
