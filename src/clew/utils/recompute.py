@@ -195,18 +195,28 @@ class _Keep(Function):
 
 
 def as_it_was(preserve_rng_state: bool) -> Callable[[], contextlib.AbstractContextManager[None]]:
-    """A context in which random numbers go on from where they are now; the numbers after it are not affected."""
-    if not preserve_rng_state:
-        return contextlib.nullcontext
-    then = _core.place_in_default_stream()
+    """A context with the autocast of now, in which random numbers go on from where they are now."""
+    then = _core.place_in_default_stream() if preserve_rng_state else None
+    cast = _core.autocast_state(None)
 
     @contextlib.contextmanager
     def again() -> Iterator[None]:
-        now = _core.place_in_default_stream()
-        then.enter()
+        cast_now = _core.autocast_state(cast)
         try:
-            yield
+            with _drawing_from(then) if then else contextlib.nullcontext():
+                yield
         finally:
-            then.leave(now)
+            _core.autocast_state(cast_now)
 
     return again
+
+
+@contextlib.contextmanager
+def _drawing_from(place: _core.PlaceInStream) -> Iterator[None]:
+    """Random numbers go on from this place; those after it are not affected."""
+    now = _core.place_in_default_stream()
+    place.enter()
+    try:
+        yield
+    finally:
+        place.leave(now)
