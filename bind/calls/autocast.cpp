@@ -8,6 +8,7 @@
 #include "bind/errors.h"
 #include "bind/types/dtype.h"
 #include "bind/types/overridable.h"
+#include "bind/watch/tracer.h"
 #include "core/autograd/saved.h"
 #include "core/base/error.h"
 #include "core/ops/functions.h"
@@ -133,24 +134,33 @@ constexpr std::uint32_t kStates = kAutocast | kAutocastFloat16 | kAutocastUncach
 constexpr std::uint32_t state_of(std::uint32_t word) { return (word & kStates) / kAutocast; }
 static_assert(kStates == kAutocast * 7);
 
+// Before the first region: what is loaded and shown then is nothing that a compiled function reads.
+void begin_first() {
+    static bool begun = false;
+    if (begun) return;
+    const Unwatched unwatched(true);
+    if (PyErr_WarnEx(PyExc_UserWarning,
+                     "autocast: products of bfloat16 and float16 are computed in float32 and rounded, as clew uses no "
+                     "instructions for these dtypes. Results are those of PyTorch's autocast, but programs become "
+                     "slower, not faster. To do: autocast(..., enabled=False) where speed matters",
+                     2) < 0)
+        throw PythonError();
+    const Handle rules = Handle::steal(checked(PyImport_ImportModule("clew.amp._lists")));
+    begun = true;
+}
+
 // (state or None) -> the state before: bit 0 for on, bit 1 for float16, bit 2 for weights that are cast at each use.
 PyObject* state(PyObject*, PyObject* object) {
-    const std::uint32_t before = state_of(mode_word);
-    if (object != Py_None) {
-        const long wanted = PyLong_AsLong(object);
-        if (wanted == -1 && PyErr_Occurred()) return nullptr;
-        static bool warned = false;
-        if ((wanted & 1) && !warned &&
-            PyErr_WarnEx(PyExc_UserWarning,
-                         "autocast: products of bfloat16 and float16 are computed in float32 and rounded, as clew uses "
-                         "no instructions for these dtypes. Results are those of PyTorch's autocast, but programs "
-                         "become slower, not faster. To do: autocast(..., enabled=False) where speed matters",
-                         2) < 0)
-            return nullptr;
-        if (wanted & 1) warned = true;
-        mode_word = (mode_word & ~kStates) | ((static_cast<std::uint32_t>(wanted) * kAutocast) & kStates);
-    }
-    return PyLong_FromUnsignedLong(before);
+    return guarded([&] {
+        const std::uint32_t before = state_of(mode_word);
+        if (object != Py_None) {
+            const long wanted = PyLong_AsLong(object);
+            if (wanted == -1 && PyErr_Occurred()) throw PythonError();
+            if (wanted & 1) begin_first();
+            mode_word = (mode_word & ~kStates) | ((static_cast<std::uint32_t>(wanted) * kAutocast) & kStates);
+        }
+        return checked(PyLong_FromUnsignedLong(before));
+    });
 }
 
 PyMethodDef functions[] = {

@@ -10,7 +10,7 @@ from test_registry import SAMPLED, every
 
 import clew
 
-pytestmark = [pytest.mark.filterwarnings("ignore:autocast"), pytest.mark.filterwarnings("ignore::UserWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 ROUNDING = {"bfloat16": 2**-8, "float16": 2**-11}
 

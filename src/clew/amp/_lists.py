@@ -1,7 +1,7 @@
 """PyTorch's lists of what `autocast` casts on the CPU, and what calls of these names do with their arguments.
 
 Importing this module gives the rules to the operations and to the public functions of these names (Note [Autocast] in
-bind/calls/autocast.h). tests/test_autocast.py compares the lists with those of PyTorch's dispatcher.
+bind/calls/autocast.h). The first region does so. tests/test_autocast.py compares the lists with those of PyTorch.
 """
 
 from __future__ import annotations
@@ -108,8 +108,8 @@ _give(LOWER, 1)
 _give(FLOAT32 + _ALSO_FLOAT32, 2)
 _give(PROMOTE + _ALSO_PROMOTE, 3)
 # These functions do not always call the operations of their names.
-_core.set_autocast_rule(functional.adaptive_avg_pool3d, 2)
-_core.set_autocast_rule(functional.max_pool3d, 4, _max_pool3d)
+_core.set_autocast_rule(vars(functional)["adaptive_avg_pool3d"], 2)
+_core.set_autocast_rule(vars(functional)["max_pool3d"], 4, _max_pool3d)
 _give(["linalg_pinv"], 4, _pinv)
 _give(["local_response_norm"], 4, _local_response_norm)
 _give(["lstm_cell"], 4, _lstm_cell)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import threading
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from .. import _core
 from .._core import Tensor, dtype
-from . import _lists as _lists  # gives operations their rules
 
 _DEVICES = ("cpu", "cuda", "xpu", "mps", "hpu", "xla", "meta")
 _ON, _FLOAT16, _UNCACHED = 1, 2, 4
@@ -136,6 +136,22 @@ def clear_autocast_cache() -> None:
     _core.clear_autocast_casts()
 
 
+def _leave(before: int) -> None:
+    _state(before)
+    if not before & _ON:
+        _core.clear_autocast_casts()
+
+
+@contextlib.contextmanager
+def in_state(state: int) -> Iterator[None]:
+    """The region that `_core.autocast_state(None)` was read in, entered again."""
+    before = _state(state)
+    try:
+        yield
+    finally:
+        _leave(before)
+
+
 class autocast:
     """A region in which operations have the dtypes that PyTorch gives them on the CPU; a context and a decorator.
 
@@ -195,9 +211,7 @@ class autocast:
         before = self._before.pop()
         if self.device != "cpu":
             return set_autocast_dtype(self.device, before)
-        _state(before)
-        if not before & _ON:
-            _core.clear_autocast_casts()
+        _leave(before)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)

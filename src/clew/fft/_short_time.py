@@ -171,4 +171,4 @@ def istft(
     return signal if input.dim() == 3 else signal.squeeze(0)
 
 
-publish(__all__, globals(), "clew")
+publish(__all__, globals(), __name__)

@@ -20,6 +20,7 @@ from typing import Any
 
 import clew
 from clew import Tensor, _core
+from clew.amp.autocast_mode import in_state
 from clew.autograd import Function
 from clew.autograd.graph import saved_tensors_hooks
 
@@ -201,22 +202,13 @@ def as_it_was(preserve_rng_state: bool) -> Callable[[], contextlib.AbstractConte
 
     @contextlib.contextmanager
     def again() -> Iterator[None]:
-        cast_now = _core.autocast_state(cast)
-        try:
-            with _drawing_from(then) if then else contextlib.nullcontext():
-                yield
-        finally:
-            _core.autocast_state(cast_now)
+        with contextlib.ExitStack() as stack:
+            if cast != _core.autocast_state(None):
+                stack.enter_context(in_state(cast))
+            if then:
+                now = _core.place_in_default_stream()
+                then.enter()
+                stack.callback(then.leave, now)
+            yield
 
     return again
-
-
-@contextlib.contextmanager
-def _drawing_from(place: _core.PlaceInStream) -> Iterator[None]:
-    """Random numbers go on from this place; those after it are not affected."""
-    now = _core.place_in_default_stream()
-    place.enter()
-    try:
-        yield
-    finally:
-        place.leave(now)
