@@ -119,3 +119,30 @@ def test_operations(oracle, overload, region, given):
             break
     if not compared:
         pytest.skip("PyTorch has no such call, or refuses it")
+
+
+MODULES = [one for one in public_functions.functions() if one.is_module]
+
+
+def module_call(module, function, floating):
+    """The module with parameters in float32, on inputs of this dtype."""
+    arrays = {name: one.astype("float32") if one.dtype == "float64" else one for name, one in function.arrays().items()}
+    scope = {"nn": module.nn, "torch": module}
+    made = eval(function.text, scope)
+    sampler = sampling.Sampler(7)
+    for _, one in made.named_parameters():
+        one.data = module.from_numpy(sampler.unit(*one.shape).astype("float32"))
+    tensors = sampling.to_module(module, arrays, grad=False, floating=floating)
+    return lambda: made(*tensors.values())
+
+
+@pytest.mark.parametrize("given", ["float32", "lower"])
+@pytest.mark.parametrize("region", ROUNDING)
+@pytest.mark.parametrize("function", MODULES, ids=str)
+def test_modules(oracle, function, region, given):
+    floating = region if given == "lower" else given
+    theirs = outcome(oracle, module_call(oracle, function, floating), region)
+    if theirs is None:
+        pytest.skip("PyTorch refuses it")
+    ours = outcome(clew, module_call(clew, function, floating), region)
+    compare(str(function), ours, theirs, region)

@@ -51,30 +51,39 @@ def _places(name: str) -> Iterator[Any]:
     return (one for one in found if type(one) in (_core.Operation, _core.OverridableFunction))
 
 
-def rounded(value: Any) -> Any:
-    """A float32 tensor with values of the region's dtype."""
+def _wide(tensor: Tensor) -> Tensor:
+    return tensor.float() if tensor.dtype in _HALVES else tensor
+
+
+def _rounded(value: Any) -> Any:
+    """A tensor in float32 with values of the region's dtype."""
     lower = _core.autocast_lower(value)
-    return lower.float() if isinstance(lower, Tensor) and lower is not value else value
+    return _wide(lower) if isinstance(lower, Tensor) else lower
 
 
-def _recurrent_layer(call: Callable[..., Any], input: Tensor, hx: Tensor, *others: Any) -> Any:
-    """A layer of an LSTM or RNN is of the lower dtype. A GRU's state stays in float32 between its products."""
-    *tensors, kind, reverse = others
-    if kind == 1 and hx.dtype is clew.float32:
-        return call(rounded(input), hx, *map(rounded, tensors), kind, reverse)
-    return call(*_core.autocast_lower([input, hx, *tensors]), kind, reverse)
+def recurrent_layer(call: Callable[..., Any], *tensors: Any, packed: bool = False) -> Any:
+    """A layer of an LSTM or RNN is of the lower dtype. One whose state stays in float32 between its products is not.
+
+    That is a GRU and, of sequences of different lengths, an LSTM. The state is the first or the second after the input.
+    """
+    *given, kind, reverse = tensors
+    stays = given[1] if kind == 1 else given[2] if kind == 0 and packed else None
+    if stays is not None and stays.dtype is clew.float32:
+        input, hx, cx, *weights = given
+        return call(_rounded(input), _wide(hx), cx, *map(_rounded, weights), kind, reverse)
+    return call(*_core.autocast_lower(given), kind, reverse)
 
 
 def _lstm_cell(call: Callable[..., Any], input: Tensor, hx: Any, *weights: Any, **named: Any) -> Any:
     """The state stays in float32 between its products."""
-    of = rounded if hx[1].dtype is clew.float32 else _core.autocast_lower
-    state = (of(hx[0]), hx[1]) if of is rounded else _core.autocast_lower(tuple(hx))
+    of = _rounded if hx[1].dtype is clew.float32 else _core.autocast_lower
+    state = (of(hx[0]), hx[1]) if of is _rounded else _core.autocast_lower(tuple(hx))
     return call(of(input), state, *map(of, weights), **{name: of(value) for name, value in named.items()})
 
 
 def _pinv(call: Callable[..., Any], input: Tensor, *others: Any, **named: Any) -> Any:
     """Of float32, but for the product that it ends with."""
-    return _core.autocast_lower(call(input.float() if input.dtype in _HALVES else input, *others, **named))
+    return _core.autocast_lower(call(_wide(input), *others, **named))
 
 
 def _normalization(call: Callable[..., Any], input: Tensor, *others: Any, **named: Any) -> Tensor:
@@ -89,13 +98,13 @@ def _normalization(call: Callable[..., Any], input: Tensor, *others: Any, **name
 
 def _local_response_norm(call: Callable[..., Any], input: Tensor, *others: Any, **named: Any) -> Any:
     """PyTorch computes it by avg_pool3d, except along one axis."""
-    return call(input.float() if input.ndim > 3 and input.dtype in _HALVES else input, *others, **named)
+    return call(_wide(input) if input.ndim > 3 else input, *others, **named)
 
 
 def _max_pool3d(call: Callable[..., Any], input: Tensor, *others: Any, **named: Any) -> Any:
     """Of float32, but for the one that gives indices."""
     indices = named.get("return_indices", others[5] if len(others) > 5 else False)
-    return call(input if indices or input.dtype not in _HALVES else input.float(), *others, **named)
+    return call(input if indices else _wide(input), *others, **named)
 
 
 def _give(names: list[str], kind: int, handler: Callable[..., Any] | None = None) -> None:
@@ -113,5 +122,5 @@ _core.set_autocast_rule(vars(functional)["max_pool3d"], 4, _max_pool3d)
 _give(["linalg_pinv"], 4, _pinv)
 _give(["local_response_norm"], 4, _local_response_norm)
 _give(["lstm_cell"], 4, _lstm_cell)
-_give(["_recurrent_layer"], 4, _recurrent_layer)
+_give(["_recurrent_layer"], 4, recurrent_layer)
 _give(["batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"], 4, _normalization)
