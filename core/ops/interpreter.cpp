@@ -59,7 +59,7 @@ void run_timed(OpCall& call) {
     {
         const ModeGuard guard(kTiming, false);
         [[maybe_unused]] const DispatchFrame frame;
-        call.op.forward(call);
+        run_forward(call);
     }
     const std::int64_t middle = now_ns();
     record_call(call);

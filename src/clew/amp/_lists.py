@@ -7,6 +7,7 @@ bind/calls/autocast.h). The first region does so. tests/test_autocast.py compare
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any
 
 import clew
@@ -48,7 +49,16 @@ def _places(name: str) -> Iterator[Any]:
             found.append(getattr(module, name.removeprefix(prefix), None))
     if found == [None]:
         found = [getattr(place, name, None) for place in (functional, clew, Tensor)]
-    return (one for one in found if type(one) in (_core.Operation, _core.OverridableFunction))
+    for one in found:
+        yield from _callable(one)
+
+
+def _callable(found: Any) -> Iterator[Any]:
+    """What takes a rule, also behind the wrapper of a tool that looks on."""
+    while type(found) is FunctionType:
+        found = getattr(found, "__wrapped__", None)
+    if type(found) in (_core.Operation, _core.OverridableFunction):
+        yield found
 
 
 def _wide(tensor: Tensor) -> Tensor:
@@ -117,8 +127,9 @@ _give(LOWER, 1)
 _give(FLOAT32 + _ALSO_FLOAT32, 2)
 _give(PROMOTE + _ALSO_PROMOTE, 3)
 # These functions do not always call the operations of their names.
-_core.set_autocast_rule(vars(functional)["adaptive_avg_pool3d"], 2)
-_core.set_autocast_rule(vars(functional)["max_pool3d"], 4, _max_pool3d)
+for _function, _rule in (("adaptive_avg_pool3d", (2,)), ("max_pool3d", (4, _max_pool3d))):
+    for _place in _callable(vars(functional)[_function]):
+        _core.set_autocast_rule(_place, *_rule)
 _give(["linalg_pinv"], 4, _pinv)
 _give(["local_response_norm"], 4, _local_response_norm)
 _give(["lstm_cell"], 4, _lstm_cell)
