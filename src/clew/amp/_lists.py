@@ -37,6 +37,7 @@ PROMOTE = ["cat", "index_copy", "stack"]
 # PyTorch computes the first by max_unpool2d. It takes a float32 matrix beside lower values in the second.
 _ALSO_FLOAT32, _ALSO_PROMOTE = ["max_unpool1d"], ["linalg_solve_triangular"]
 
+_NORMALIZATIONS = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"]
 _HALVES = (clew.bfloat16, clew.float16)
 _NAMESPACES = {"linalg_": linalg, "fft_": fft}
 
@@ -134,4 +135,4 @@ _give(["linalg_pinv"], 4, _pinv)
 _give(["local_response_norm"], 4, _local_response_norm)
 _give(["lstm_cell"], 4, _lstm_cell)
 _give(["_recurrent_layer"], 4, recurrent_layer)
-_give(["batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"], 4, _normalization)
+_give(_NORMALIZATIONS, 4, _normalization)
