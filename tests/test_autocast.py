@@ -369,6 +369,27 @@ def test_custom_functions(oracle):
         assert run(clew, cast_inputs) == run(oracle, cast_inputs)
 
 
+def test_functions_for_cuda_are_left_alone():
+    class Product(clew.autograd.Function):
+        @staticmethod
+        @clew.cuda.amp.custom_fwd(cast_inputs=clew.float32)
+        def forward(ctx, a):
+            return a @ a
+
+        @staticmethod
+        @clew.cuda.amp.custom_bwd
+        def backward(ctx, grad):
+            assert not clew.is_autocast_enabled("cpu")
+            return grad.float()
+
+    a = clew.ones(2, 2, requires_grad=True)
+    with clew.autocast("cpu"):
+        y = Product.apply(a)
+    y.float().sum().backward()
+    assert y.dtype == clew.bfloat16
+    assert a.grad.dtype == clew.float32
+
+
 @pytest.mark.parametrize("reentrant", [True, False])
 @pytest.mark.parametrize("preserve", [True, False])
 def test_a_checkpoint_is_run_again_in_its_region(reentrant, preserve):
