@@ -508,6 +508,34 @@ def test_transforms():
     assert gradient.dtype == clew.float32
 
 
+def test_an_interpreter_computes_outside_of_the_region():
+    seen = []
+
+    class Product(clew.autograd.Function):
+        @staticmethod
+        def forward(ctx, a):
+            return a @ a
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    def handle(call):
+        seen.append((clew.ones(1, 1) @ clew.ones(1, 1)).dtype)
+        call.run()
+
+    interpreter = _core.Interpreter(handle)
+    with clew.autocast("cpu"):
+        interpreter.push()
+        try:
+            results = [clew.ones(2, 2) + 1, Product.apply(clew.ones(2, 2, requires_grad=True))]
+        finally:
+            interpreter.pop()
+        results.append(clew.ones(2, 2) @ clew.ones(2, 2))
+    assert set(seen) == {clew.float32}
+    assert [one.dtype for one in results] == [clew.float32, clew.bfloat16, clew.bfloat16]
+
+
 def test_classes_and_modes_are_asked_once():
     asked = []
 
