@@ -1,6 +1,7 @@
 // The module clew._core.
 #include <nanobind/nanobind.h>
 
+#include "bind/calls/autocast.h"
 #include "bind/calls/backward.h"
 #include "bind/calls/forward_mode.h"
 #include "bind/calls/function.h"
@@ -56,6 +57,7 @@ NB_MODULE(_core, m) {
         init_backward(module);
         init_function(module);
         init_python_operations(module);
+        init_autocast(module);
         init_interop(module);
         init_optimizer_step(module);
         init_graph_walk(m);

@@ -16,6 +16,7 @@ MANY = 4
 KNOWN = {
     "src/clew/_tensor_conversions.py: _CONVERSIONS": "the methods are made from it",
     "src/clew/_tensor.py: _OF_SPARSE": "methods that only sparse tensors have",
+    "src/clew/amp/_lists.py: _NORMALIZATIONS": "which take two dtypes in PyTorch",
     "src/clew/cli/check/comparing.py: _CHOOSES": "whose indices ties leave open",
     "src/clew/cli/check/equivalents.py: NOT_UNIQUE": "whose results are not unique",
     "src/clew/cli/check/equivalents.py: _TABLE": "says what each is in PyTorch",

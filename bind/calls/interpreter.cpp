@@ -157,6 +157,7 @@ private:
     OpCall* call_;
     PythonInterpreter& handler_;
     bool has_run_ = false;
+    const bool autocast_ = mode(kAutocast);  // for a Function, whose forward is the user's; off while it is looked at
 };
 
 class PythonInterpreter : public Interpreter {
@@ -174,6 +175,7 @@ public:
         nb::object view = nb::cast(new Call(call, *this), nb::rv_policy::take_ownership);
         Call& seen = nb::cast<Call&>(view);
         const SkipKernels skip(skips_kernels() && meta_operation == nullptr);
+        const ModeGuard plainly(kAutocast, false);
         PyObject* const result = PyObject_CallOneArg(handler_.ptr(), view.ptr());
         seen.end();
         Py_DECREF(checked(result));
@@ -203,6 +205,7 @@ private:
 void Call::run() {
     OpCall& call = this->call();
     if (std::exchange(has_run_, true)) fail(ErrorKind::Runtime, "Call.run: it has run already");
+    const ModeGuard region(kAutocast, autocast_);
     handler_.run(call);
 }
 

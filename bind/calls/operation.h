@@ -12,6 +12,19 @@ namespace clew::bind {
 
 struct Arguments;  // bind/calls/parse.h
 
+// What a region of autocast does with the arguments of a call: Note [Autocast] in bind/calls/autocast.h.
+enum class Autocast : std::uint8_t {
+    None,
+    Lower,    // they are cast to the dtype of the region
+    Float32,  // to float32
+    Promote,  // to the wider of the two that is among them
+    Custom,   // `handler` is called, with the callable and them
+};
+struct AutocastRule {
+    Autocast kind = Autocast::None;
+    PyObject* handler = nullptr;
+};
+
 // Interned, as the keywords of calls mostly are: then a comparison of addresses tells.
 struct ArgumentName {
     PyObject* name;
@@ -38,6 +51,7 @@ struct OpGroup {
     PyObject* callable = nullptr;     // the one object that programs see, and that of the derived in-place form
     PyObject* in_place_callable = nullptr;
     PyObject* asked = nullptr;
+    AutocastRule autocast{};
     // By plain_index: the overload that takes these, the other arguments being their defaults; null where that takes a
     // closer look.
     std::array<const Overload*, plain_index(kMostPlain + 1, 0)> plain{};

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "bind/calls/autocast.h"
 #include "bind/calls/operation.h"
 #include "bind/calls/operation_object.h"
 #include "bind/calls/parse.h"
@@ -167,14 +168,25 @@ namespace {
     return ask(group.asked_for(in_place), arguments);
 }
 
+[[gnu::cold]] PyObject* call_in_autocast(OpGroup& group, const Arguments& arguments) {
+    if (is_asked_about(arguments)) return ask_about_operation(group, false, arguments);
+    return run_autocast(group.autocast, group.callable, arguments, [&](const Arguments& cast) {
+        return call_group(group, false, cast.values, cast.count, cast.names);
+    });
+}
+
 }  // namespace
 
 [[gnu::hot]] PyObject* operation_call(PyObject* callable, PyObject* const* args, std::size_t flags, PyObject* names) {
     OperationObject* self = self_of(callable);
     return guarded([&] {
         const Py_ssize_t count = PyVectorcall_NARGS(flags);
-        if (mode(kFunctionMode) && !self->group->is_hidden()) [[unlikely]]
-            return ask_about_operation(*self->group, self->in_place, {args, count, names});
+        if (mode(kFunctionMode | kAutocast)) [[unlikely]] {
+            if (mode(kFunctionMode) && !self->group->is_hidden())
+                return ask_about_operation(*self->group, self->in_place, {args, count, names});
+            if (is_autocast(self->group->autocast) && !self->in_place)
+                return call_in_autocast(*self->group, {args, count, names});
+        }
         const TensorObject* const donated = donated_argument(callable, args, count);
         return call_group(*self->group, self->in_place, args, count, names, donated);
     });
@@ -254,6 +266,7 @@ PyObject* operate_unless_asked(const Operator& op, bool swapped, PyObject* const
     if (!is_operand(args[0]) || !is_operand(args[1])) Py_RETURN_NOTIMPLEMENTED;
     const bool exchange = swapped && op.reflected == nullptr;
     PyObject* const in_order[] = {args[exchange ? 1 : 0], args[exchange ? 0 : 1]};
+    if (is_autocast(op.group->autocast)) return call_in_autocast(*op.group, {in_order, 2, nullptr});
     return call_parsed(swapped && op.reflected ? *op.reflected : *op.group, false, {in_order, 2, nullptr}, donated);
 }
 
@@ -265,7 +278,7 @@ PyObject* operate_unless_asked(const Operator& op, bool swapped, PyObject* const
         PyObject* const args[] = {a, b};
         PyObject* const exchanged[] = {b, a};
         const TensorObject* const donated = donated_operand(a, b);
-        if (!mode(kFunctionMode)) [[likely]] {
+        if (!mode(kFunctionMode | kAutocast) || !(mode(kFunctionMode) || is_autocast(op.group->autocast))) [[likely]] {
             if (PyObject* result = call_with_tensors<2>(*op.group, args, donated)) return result;
             const bool reflect = op.reflected && (is_exact_number(a) || !as_tensor(a));
             PyObject* const result =

@@ -67,7 +67,7 @@ void python_forward(OpCall& call) {
         }
         PyTuple_SET_ITEM(static_cast<PyObject*>(arguments.get()), place++, value);
     }
-    const ModeGuard guard(kNoGrad | kInBackward, true);
+    const ModeGuard guard(kNoGrad | kInBackward, true), plainly(kAutocast, false);
     // Elementwise operations are inferred by running one element.
     const SkipKernels skip(inferring && !op.is(kElementByElement));
     const Unwatched unwatched(std::strstr(op.name, "::") == nullptr);  // that of users is watched
@@ -103,6 +103,7 @@ void python_backward(BackwardCall& call) {
     const auto& op = static_cast<const PythonOp&>(call.operands ? *call.operands->op : *call.node->kind);
     const Handle node =
         call.operands ? node_of_operands(op, *call.operands) : Handle::steal(Py_NewRef(as_object(call.node)));
+    const ModeGuard plainly(kAutocast, false);
     const Handle rule = Handle::steal(checked(PyMethod_New(op.rule, static_cast<PyObject*>(node.get()))));
     call_python_rule(call, static_cast<PyObject*>(rule.get()));
 }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "bind/calls/autocast.h"
 #include "bind/calls/parse.h"
 #include "bind/errors.h"
 #include "bind/types/objects.h"
@@ -23,6 +24,7 @@ struct Overridable {
     PyObject* module;  // where users find it; null: where the function is
     PyObject* asked;   // what __torch_function__ gets as `func`; null: this object
     PyObject* weak_references;
+    AutocastRule autocast;
 };
 Overridable* overridable(PyObject* object) { return reinterpret_cast<Overridable*>(object); }
 
@@ -80,10 +82,21 @@ PyObject* own_name(PyObject* names_of_function, PyObject* given) {
     });
 }
 
+[[gnu::cold]] [[gnu::noinline]] PyObject* call_in_autocast(PyObject* callable, const Arguments& arguments) {
+    return guarded([&] {
+        return run_autocast(overridable(callable)->autocast, callable, arguments, [&](const Arguments& cast) {
+            return checked(overridable(callable)->call(overridable(callable)->function, cast.values,
+                                                       static_cast<std::size_t>(cast.count), cast.names));
+        });
+    });
+}
+
 [[gnu::hot]] PyObject* call_overridable(PyObject* callable, PyObject* const* args, std::size_t flags, PyObject* names) {
     const Arguments arguments{args, PyVectorcall_NARGS(flags), names};
     if (is_asked_about(arguments)) [[unlikely]]
         return ask_instead(callable, arguments);
+    if (is_autocast(overridable(callable)->autocast)) [[unlikely]]
+        return call_in_autocast(callable, arguments);
     PyObject* const result = overridable(callable)->call(overridable(callable)->function, args, flags, names);
     if (result == nullptr && names != nullptr && PyErr_ExceptionMatches(PyExc_TypeError)) [[unlikely]]
         return call_by_own_names(callable, args, flags, names);
@@ -165,6 +178,7 @@ PyObject* new_overridable(PyObject* function, PyObject* module, vectorcallfunc a
     made->module = Py_XNewRef(module);
     made->asked = nullptr;
     made->weak_references = nullptr;
+    made->autocast = {};
     PyObject_GC_Track(made);
     return reinterpret_cast<PyObject*>(made);
 }
@@ -208,6 +222,8 @@ PyMethodDef functions[] = {
 PyObject* function_of_overridable(PyObject* object) {
     return Py_IS_TYPE(object, &overridable_type) ? overridable(object)->function : nullptr;
 }
+
+AutocastRule& autocast_rule_of_overridable(PyObject* object) { return overridable(object)->autocast; }
 
 PyObject* overridable_member(const char* name, PyObject* value) {
     const bool is_private = name[0] == '_' && name[1] != '_';

@@ -8,12 +8,15 @@
 #pragma once
 #include <Python.h>
 
+#include "bind/calls/operation.h"
+
 namespace clew::bind {
 
 extern PyTypeObject overridable_type;
 
 // The function of an overridable one, borrowed; null for any other object.
 PyObject* function_of_overridable(PyObject* object);
+AutocastRule& autocast_rule_of_overridable(PyObject* object);
 // What is put into Tensor under this name: public functions and properties of Python are made overridable, anything
 // else is given back. A new reference.
 PyObject* overridable_member(const char* name, PyObject* value);

@@ -19,6 +19,7 @@ namespace {
 thread_local constinit Interpreter* top __attribute__((tls_model("initial-exec"))) = nullptr;
 thread_local constinit Interpreter* uppermost __attribute__((tls_model("initial-exec"))) = nullptr;
 thread_local constinit int calls_handled __attribute__((tls_model("initial-exec"))) = 0;
+thread_local constinit std::uint64_t stack_changes = 0;
 
 void set_top(Interpreter* interpreter) {
     top = interpreter;
@@ -58,7 +59,7 @@ void run_timed(OpCall& call) {
     {
         const ModeGuard guard(kTiming, false);
         [[maybe_unused]] const DispatchFrame frame;
-        call.op.forward(call);
+        run_forward(call);
     }
     const std::int64_t middle = now_ns();
     record_call(call);
@@ -109,6 +110,7 @@ void show_copies(OpCall& call, std::vector<Tensor>& sources, Tensor& before, Cal
 
 void Interpreter::push() {
     need_no_call("push");
+    ++stack_changes;
     below_ = clew::top;
     set_top(this);
 }
@@ -129,6 +131,8 @@ bool Interpreter::make_way() {
 
 bool Interpreter::handles_call() { return calls_handled != 0; }
 
+std::uint64_t Interpreter::changes() { return stack_changes; }
+
 void Interpreter::tell(const Notice& notice) {
     for (Interpreter* one = clew::top; one; one = one->below_) one->notice(notice);
 }
@@ -146,6 +150,7 @@ void Interpreter::open(OpCall& call) {
 
 void Interpreter::pop() {
     need_no_call("pop");
+    ++stack_changes;
     if (clew::top == this) return set_top(below_);
     Interpreter* above = clew::top;
     while (above && above->below_ != this) above = above->below_;

@@ -49,6 +49,8 @@ public:
     static bool make_way();
     // Whether one of this thread's handles a call right now: none can be pushed or popped.
     static bool handles_call();
+    // How often the stack of this thread has changed.
+    static std::uint64_t changes();
     // Whether it has to see what a backward without create_graph computes. If none does, that runs as without them.
     virtual bool sees_backward() const { return true; }
     static void tell(const Notice& notice);  // all of this thread

@@ -156,6 +156,25 @@ def test_distributions_layouts_and_writes(check: Check) -> None:
     assert re.search(r"a write into a part of a tensor: .*\(gradient\)", report.text)
 
 
+def test_functions_in_a_region_of_autocast(check: Check) -> None:
+    report = check(
+        """
+        import clew as torch
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Conv1d(2, 4, 3), torch.nn.BatchNorm1d(4), torch.nn.Flatten(),
+                                    torch.nn.Linear(16, 3))
+        for dtype in (torch.bfloat16, torch.float16):
+            with torch.autocast("cpu", dtype=dtype):
+                y = model(torch.randn(5, 2, 6))
+                loss = torch.nn.functional.cross_entropy(y, torch.tensor([0, 1, 2, 0, 1]))
+                y = torch.nn.functional.linear(y, y) + torch.einsum("ij,kj->ik", y, y)
+            (loss + y.float().mean()).backward()
+        """
+    )
+    assert report.is_right()
+    assert report.counts("functions made of operations")[1] > 0
+
+
 def test_an_example(check: Check) -> None:
     pytest.importorskip("sklearn")
     assert check((EXAMPLES / "digits.py").read_text(), every=100).is_right()

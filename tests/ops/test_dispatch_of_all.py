@@ -74,3 +74,21 @@ def run_with_gradients(prepared):
             more = clew.autograd.grad(roots, leaves, weights, allow_unused=True, create_graph=order == 1)
             results = [*results, *more]
     return results
+
+
+@every(SAMPLED)
+def test_an_operation_that_is_timed_gives_the_same(overload):
+    """In bfloat16, which most forwards do not take themselves."""
+    for sample in sampling.samples(overload, dtype="float32"):
+        found = []
+        for timed in (False, True):
+            clew.manual_seed(0)
+            prepared = Prepared(sample, floating="bfloat16")
+            _core.timing(timed)
+            try:
+                found.append([in_bytes(one) for one in prepared() if isinstance(one, clew.Tensor)])
+            except (RuntimeError, NotImplementedError, TypeError) as error:
+                found.append(str(error))
+            finally:
+                _core.timing(False)
+        assert found[0] == found[1] or "empty" in overload.operation

@@ -1,7 +1,7 @@
-"""Mixed precision as scripts ask for it. float32 stays float32, as its products are the faster ones here.
+"""Mixed precision on the CPU.
 
-`autocast` keeps track of what was asked and changes no dtype. `GradScaler` scales, looks for infinities and skips steps
-as it would for half precision.
+`autocast` gives operations the dtypes that PyTorch gives them. Products of bfloat16 and float16 are computed in float32
+and rounded, so they are slower than those of float32. `GradScaler` scales a loss, looks for infinities and skips steps.
 """
 
 from __future__ import annotations

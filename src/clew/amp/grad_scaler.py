@@ -75,6 +75,8 @@ class GradScaler:
         if key in self._found:
             raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
         gradients = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+        if any(gradient.dtype is _core.dtypes["float16"] for gradient in gradients):
+            raise ValueError("Attempting to unscale FP16 gradients. To do: keep parameters in float32")
         recording = _core.set_grad_enabled(False)
         try:
             for gradient in gradients:

@@ -58,6 +58,7 @@ def facts() -> Iterator[tuple[str, str]]:
     yield "instruction set", _SETS.get(_core.isa(), _core.isa()) + " is what kernels use"
     yield "threads", f"{get_num_threads()} of {_allowed()} processors that this process may use"
     yield "matrix products", "clew's own kernels, no BLAS"
+    yield "half precision", "bfloat16 and float16 are computed in float32 and rounded: autocast is slower than float32"
     yield "numpy", f"{numpy.__version__}, BLAS: {_blas()}; clew.linalg's factorizations use its LAPACK"
     asked = os.environ.get("CLEW_CC")
     compiler = shutil.which(asked or "cc") or (None if asked else spare_compiler())

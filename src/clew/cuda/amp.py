@@ -7,7 +7,8 @@ from typing import Any
 from .._unsupported import missing_from
 from ..amp import GradScaler as _GradScaler
 from ..amp import autocast as _autocast
-from ..amp import custom_bwd, custom_fwd
+from ..amp import custom_bwd as _custom_bwd
+from ..amp import custom_fwd as _custom_fwd
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 
@@ -35,3 +36,13 @@ class GradScaler(_GradScaler):
 
 __path__: list[str] = []  # so that `torch.cuda.amp.common` is imported
 __getattr__ = missing_from(__name__)
+
+
+def custom_fwd(fwd: Any = None, *, cast_inputs: Any = None) -> Any:
+    """`clew.amp.custom_fwd(device_type="cuda")`."""
+    return _custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
+
+
+def custom_bwd(bwd: Any) -> Any:
+    """`clew.amp.custom_bwd(device_type="cuda")`."""
+    return _custom_bwd(bwd, device_type="cuda")

@@ -8,6 +8,7 @@ from typing import Any
 from .. import _core
 from .._core import Tensor
 from .._domains import domain
+from .._methods import publish
 from ..nn.functional import pad
 from ..ops.ranges import arange
 from ._one_axis import fft, ifft, irfft, rfft
@@ -168,3 +169,6 @@ def istft(
     if length is not None and signal.shape[1] < length:
         signal = pad(signal, (0, length - signal.shape[1]))
     return signal if input.dim() == 3 else signal.squeeze(0)
+
+
+publish(__all__, globals(), __name__)

@@ -26,7 +26,8 @@ _READS = """
     clew._core.run_backward clew._core.tensor clew._core.promote_types clew._core.dtype_name
     clew._core.imported_as
     clew._core.get_default_dtype clew._core.is_grad_enabled clew._core.set_grad_enabled clew._core.set_mode
-    clew._core.get_mode clew._core.is_interpreted clew._core.sparse_made clew._core.active_batches clew._core.is_traced
+    clew._core.get_mode clew._core.autocast_state clew._core.clear_autocast_casts clew._core.autocast_lower
+    clew._core.is_interpreted clew._core.sparse_made clew._core.active_batches clew._core.is_traced
     clew._core.function_call clew._core.function_record
     clew._core.function_kind clew._core.function_saved_tensors clew._core.function_zero_gradient
     clew._core.function_inputs_history clew._core.history_breaks clew._core.is_lost_since

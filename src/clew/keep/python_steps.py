@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from .. import _core
 from .._core import Tensor
+from ..amp.autocast_mode import in_state
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -47,13 +49,15 @@ def _as_step(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
     constants = [None if isinstance(arg, Tensor) else arg for arg in args]
     others = {name: arg for name, arg in kwargs.items() if name not in names}
     shape: list[Callable[[Any], Any] | None] = []
+    cast = _core.autocast_state(None)
 
     def run(*tensors: Tensor) -> tuple[Any, ...]:
         given = list(constants)
         for place, tensor in zip(places, tensors, strict=False):
             given[place] = tensor
         named = dict(zip(names, tensors[len(places) :], strict=True))
-        result = function(*given, **others, **named)
+        with contextlib.nullcontext() if cast == _core.autocast_state(None) else in_state(cast):
+            result = function(*given, **others, **named)
         single = isinstance(result, Tensor)
         shape[:] = [None if single else type(result)]
         results = (result,) if single else tuple(result)

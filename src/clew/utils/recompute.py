@@ -20,6 +20,7 @@ from typing import Any
 
 import clew
 from clew import Tensor, _core
+from clew.amp.autocast_mode import in_state
 from clew.autograd import Function
 from clew.autograd.graph import saved_tensors_hooks
 
@@ -195,18 +196,19 @@ class _Keep(Function):
 
 
 def as_it_was(preserve_rng_state: bool) -> Callable[[], contextlib.AbstractContextManager[None]]:
-    """A context in which random numbers go on from where they are now; the numbers after it are not affected."""
-    if not preserve_rng_state:
-        return contextlib.nullcontext
-    then = _core.place_in_default_stream()
+    """A context with the autocast of now, in which random numbers go on from where they are now."""
+    then = _core.place_in_default_stream() if preserve_rng_state else None
+    cast = _core.autocast_state(None)
 
     @contextlib.contextmanager
     def again() -> Iterator[None]:
-        now = _core.place_in_default_stream()
-        then.enter()
-        try:
+        with contextlib.ExitStack() as stack:
+            if cast != _core.autocast_state(None):
+                stack.enter_context(in_state(cast))
+            if then:
+                now = _core.place_in_default_stream()
+                then.enter()
+                stack.callback(then.leave, now)
             yield
-        finally:
-            then.leave(now)
 
     return again

@@ -280,7 +280,8 @@ class Observer:
                 result = self._call_inside(function, *args, **kwargs)
                 if isinstance(given, NotSent) or self._draws != drawn:
                     raise NotSent(_DRAWS if self._draws != drawn else str(given))
-                self._channel.send(("function", site, path, *given, self._channel.encode(result)))
+                region = ("", "bfloat16", "", "float16")[_core.autocast_state(None) & 3]
+                self._channel.send(("function", site, path, region, *given, self._channel.encode(result)))
             return result
 
         return checked

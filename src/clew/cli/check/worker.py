@@ -233,14 +233,19 @@ class Worker:
 
             yield f"gradient of input {place}", difference(ours.to(other.dtype), other, wider, elementwise)
 
-    def _function(self, memory: Memory, path: str, args: Any, kwargs: Any, result: Any) -> Any:
-        """A function that is made of operations, by its public name."""
+    def _function(self, memory: Memory, path: str, autocast: str, args: Any, kwargs: Any, result: Any) -> Any:
+        """A function that is made of operations, by its public name, in a region of autocast of this dtype."""
         if path.rpartition(".")[2] in NOT_UNIQUE:
             raise NoEquivalent("its vectors are not unique; the operation in it is compared")
         function: Any = functools.reduce(getattr, path.split("."), torch)
         given = [args, kwargs]
+
+        def run(values: Any) -> Any:
+            with torch.autocast("cpu", getattr(torch, autocast or "bfloat16"), enabled=bool(autocast)):
+                return function(*values[0], **values[1])
+
         call = _Call(
-            lambda values: function(*values[0], **values[1]),
+            run,
             False,
             memory.decode(given, True),
             lambda: memory.decode(given, True),

@@ -165,7 +165,7 @@ class RNNBase(Module):
 
     def _check_input(self, input: Tensor) -> None:
         weight = getattr(self, self._all_weights[0][0])
-        if input.dtype != weight.dtype:
+        if input.dtype != weight.dtype and not _core.autocast_state(None) & 1:
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). "
                 f"Convert input: input.to({weight.dtype}), or convert model: model.to({input.dtype})"
@@ -192,7 +192,7 @@ class RNNBase(Module):
         for state, what in zip(states, ("hidden[0]", "hidden[1]"), strict=False):
             if tuple(state.shape) != shape:
                 raise RuntimeError(f"Expected {what} size {shape}, got {list(state.shape)}")
-            if state.dtype != steps.dtype:
+            if state.dtype != steps.dtype and not _core.autocast_state(None) & 1:
                 raise RuntimeError(f"Expected {what} of dtype {steps.dtype}, got {state.dtype}; cast it")
         return states
 
@@ -240,9 +240,11 @@ def _layer(
 ) -> tuple[Tensor, list[Tensor]]:
     """One layer in one direction: its output and its last states."""
 
+    layer = _ops._recurrent_layer if batch_sizes is None else _packed_layer
+
     def run(steps: Tensor, states: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
         cell = states[1] if len(states) == 2 else None
-        output, *ends = _ops._recurrent_layer(steps, states[0], cell, *weights, kind, reverse)
+        output, *ends = layer(steps, states[0], cell, *weights, kind, reverse)
         return output, ends[: len(states)]
 
     if batch_sizes is None:
@@ -304,3 +306,13 @@ def _check_arguments(
         raise ValueError(f"num_layers must be greater than zero, got {num_layers}")
     if proj_size != 0:
         raise NotImplementedError(f"LSTM: proj_size={proj_size} is not supported; leave it at 0")
+
+
+def _packed_layer(*arguments: Any) -> Any:
+    state = _core.autocast_state(None)
+    if not state & 1:
+        return _ops._recurrent_layer(*arguments)
+    from clew.amp import _lists, autocast_mode
+
+    with autocast_mode.in_state(state & ~1):
+        return _lists.recurrent_layer(_ops._recurrent_layer, *arguments, packed=True)
