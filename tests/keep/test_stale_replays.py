@@ -27,7 +27,7 @@ def case(expected):
     return register
 
 
-@case("another way")
+@case("another path")
 def an_item_that_chooses(s):
     s.x = clew.tensor([2.0])
 
@@ -47,13 +47,13 @@ def a_bool_that_stays(s):
     return block, lambda: s.x.fill_(3.0)
 
 
-@case("another way")
+@case("another path")
 def a_bool_that_changes(s):
     block, _ = a_bool_that_stays(s)
     return block, lambda: s.x.fill_(0.0)
 
 
-@case("another way")
+@case("another path")
 def a_float_handed_on(s):
     s.x, s.w = clew.tensor([2.0]), clew.ones(2)
 
@@ -63,7 +63,7 @@ def a_float_handed_on(s):
     return block, lambda: s.x.fill_(3.0)
 
 
-@case("another way")
+@case("another path")
 def a_list(s):
     s.x = clew.tensor([1.0, 2.0])
 
@@ -73,7 +73,7 @@ def a_list(s):
     return block, lambda: s.x.fill_(3.0)
 
 
-@case("another way")
+@case("another path")
 def a_tensor_of_tensors(s):
     s.x = clew.tensor([1.0, 2.0])
 
@@ -83,7 +83,7 @@ def a_tensor_of_tensors(s):
     return block, lambda: s.x.fill_(3.0)
 
 
-@case("another way")
+@case("another path")
 def through_numpy(s):
     s.x = clew.tensor([1.0, 2.0])
 
@@ -93,7 +93,7 @@ def through_numpy(s):
     return block, lambda: s.x.fill_(3.0)
 
 
-@case("another way")
+@case("another path")
 def an_index(s):
     s.i, s.x = clew.tensor(1), clew.arange(4.0)
 
