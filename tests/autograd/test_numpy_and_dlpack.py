@@ -99,11 +99,10 @@ def test_the_tensors_operator_is_used(torch):
 @pytest.mark.parametrize("requires_grad", [False, True])
 def test_an_array_on_the_left_names_the_remedy(torch, name, requires_grad):
     X, beta = numpy.ones((2, 3)), torch.ones(3, dtype=torch.float64, requires_grad=requires_grad)
-    with pytest.raises(
-        TypeError, match=r"expected two tensors, got a NumPy array and .* To do: torch.from_numpy\(X\)$"
-    ):
-        eval(f"X {operator} beta")
-    assert eval(f"torch.from_numpy(X) {operator} beta").requires_grad == requires_grad
+    apply = getattr(operator, name)
+    with pytest.raises(TypeError, match=r"expected two tensors, got a NumPy array .* To do: torch.from_numpy\(X\)$"):
+        apply(X, beta)
+    assert apply(torch.from_numpy(X), beta).requires_grad == requires_grad
 
 
 @pytest.mark.filterwarnings("ignore:__array_wrap__ must accept:DeprecationWarning")
