@@ -40,6 +40,12 @@ def inserted(new: str, site: Site) -> Repair:
     )
 
 
+def appended(new: str, file: str, first: int, last: int) -> Repair:
+    """A line after the statement that has these lines."""
+    changes: dict[int, tuple[str, ...]] = {last: (line_at(file, last), indent_of(line_at(file, first)) + new)}
+    return Repair(f"write `{new}` after {where(file, last)}", file, changes)
+
+
 def replaced(file: str, line: int, pattern: re.Pattern[str], new: Callable[[re.Match[str]], str]) -> Repair | None:
     """The line with the one thing in it replaced; None if it is there more than once, or not at all."""
     text = line_at(file, line)
