@@ -6,11 +6,11 @@ shows where it enters the freed part, and only the frames that are running know 
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import deque
 from types import FrameType
 
+from ..._cells import place_text
 from ..._core import AccumulateGrad, Node, Tensor, is_filled_again, live_tensors
 from ...autograd.errors import GraphFreedError, InplaceError
 from ..model.records import Site, Write
@@ -128,7 +128,7 @@ def _carried_text(name: str | None, carried: Carried | None, made: Site, used: S
 def _assignment(name: str | None, carried: Carried | None, frames: list[FrameType]) -> str:
     """How a value is detached; an element of a tuple can't be assigned to."""
     if carried:
-        return f" (`{carried.detach}` after {os.path.basename(carried.file)}:{carried.last})"
+        return f" (`{carried.detach}` after {place_text(carried.file, carried.last)})"
     if not name:
         return ""
     values = (scope[name] for scope in scopes_of(frames) if name in scope)
@@ -275,7 +275,7 @@ def _called(name: str | None, otherwise: str) -> str:
 
 
 def _line(site: Site | None) -> str:
-    return f"{os.path.basename(site.file)}:{site.line}" if site else "an unknown line"
+    return place_text(site.file, site.line) if site else "an unknown line"
 
 
 def _repair(error: GraphFreedError, carried: Carried | None, frames: list[FrameType]) -> str:

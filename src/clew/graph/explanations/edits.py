@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import difflib
 import linecache
-import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ..._cells import place_text
 from ..model.records import Site
 
 
@@ -73,7 +73,7 @@ def where(file: str, line: int) -> str:
         >>> where("/home/me/train.py", 12)
         'train.py:12'
     """
-    return f"{os.path.basename(file)}:{line}"
+    return place_text(file, line)
 
 
 def line_at(file: str, number: int) -> str:

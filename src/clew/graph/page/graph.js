@@ -90,11 +90,11 @@ async function startGraph(root) {
     state.matches = null;
     if (wanted) {
       const inText = model.text.map((one) => one.toLowerCase().includes(wanted));
-      const inPlace = model.places.map(([file, line, name], place) => `${placeText(model, place)} ${name}`.toLowerCase().includes(wanted));
+      const inPlace = model.places.map(([short, name]) => `${short} ${name}`.toLowerCase().includes(wanted));
       const inGroup = Array.from(model.group_label, (label) => inText[label] && model.text[label] !== "");
       for (let group = 1; group < model.groups; group++) inGroup[group] ||= inGroup[model.group_parent[group]];
       const matching = (test) => Array.from({ length: model.count }, (_, node) => node).filter(test);
-      state.matches = matching((node) => inText[model.title[node]] || inText[model.module[node]] || inText[model.shape[node]] || inPlace[model.place[node]] || inGroup[model.node_group[node]]);
+      state.matches = matching((node) => inText[model.title[node]] || model.variables[node]?.toLowerCase().includes(wanted) || inText[model.module[node]] || inText[model.shape[node]] || inPlace[model.place[node]] || inGroup[model.node_group[node]]);
       // The text of a line comes last: most words of it are names of operations on the same line.
       if (!state.matches.length) state.matches = matching((node) => model.places[model.place[node]]?.[3].toLowerCase().includes(wanted));
     }
