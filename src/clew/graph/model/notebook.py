@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import re
 from html import escape
@@ -72,6 +71,8 @@ def page_html(document: str, height: int = 560, svg: str = "") -> str:
     """
     image, place = "", ""
     if svg:
+        import base64
+
         data = base64.b64encode(svg.encode()).decode()
         image = f'<img alt="{_label(svg)}" src="data:image/svg+xml;base64,{data}" style="max-width: 100%">'
         place = "position: absolute; top: 0; left: 0; background: #ffffff; "
