@@ -242,16 +242,16 @@ bool is_operand(PyObject* object) { return as_tensor(object) || is_number(object
 
 bool is_numpy_array(PyObject* object) { return PyObject_CheckBuffer(object) && is_array(object); }
 
-// The variable of the calling function, or else of its module, that holds the object; or `otherwise`.
+// The user's variable that holds the object; or `otherwise`.
 std::string variable_of(PyObject* object, const char* otherwise) {
-    for (PyObject* names : {PyEval_GetLocals(), PyEval_GetGlobals()}) {
-        PyObject *name, *value;
-        Py_ssize_t place = 0;
-        while (names && PyDict_Check(names) && PyDict_Next(names, &place, &name, &value))
-            if (value == object && PyUnicode_Check(name)) return PyUnicode_AsUTF8(name);
-    }
+    std::string found = otherwise;
+    const Handle names = Handle::steal(PyImport_ImportModule("clew.graph.program.names"));
+    const Handle name = Handle::steal(
+        names ? PyObject_CallMethod(static_cast<PyObject*>(names.get()), "variable_of", "O", object) : nullptr);
+    auto* text = static_cast<PyObject*>(name.get());
+    if (text && PyUnicode_Check(text)) found = PyUnicode_AsUTF8(text);
     PyErr_Clear();
-    return otherwise;
+    return found;
 }
 
 // `array @ tensor`: NumPy leaves the operator to the tensor. Python's own error would name types alone, or, for +,
