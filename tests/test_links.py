@@ -1,6 +1,7 @@
 """Links of the README and the documentation, read from their sources: files, anchors, and the form of addresses."""
 
 import functools
+import json
 import re
 import warnings
 from pathlib import Path
@@ -12,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LEFT_OUT = {"build", "shared", "node_modules", "site"}
 PAGES = sorted(
     path
-    for path in ROOT.rglob("*.md")
+    for path in [*ROOT.rglob("*.md"), *ROOT.glob("docs/**/*.ipynb")]
     if not any(part.startswith(".") or part in LEFT_OUT for part in path.relative_to(ROOT).parts)
 )
 CODE = re.compile(r"^(```|~~~).*?^\1|<!--.*?-->", re.DOTALL | re.MULTILINE)
@@ -22,8 +23,16 @@ REFERENCE = re.compile(r"^\[[^\]]+\]:\s+(\S+)", re.MULTILINE)
 ATTRIBUTE = re.compile(r"\b(?:href|src)=\"([^\"]+)\"")
 
 
+def markdown_of(page: Path) -> str:
+    """The text of a page; of a notebook that of its cells of text."""
+    text = page.read_text(encoding="utf-8")
+    if page.suffix != ".ipynb":
+        return text
+    return "\n\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown")
+
+
 def links(page: Path) -> list[str]:
-    text = CODE.sub("", page.read_text(encoding="utf-8"))
+    text = CODE.sub("", markdown_of(page))
     text = CODE_SPAN.sub("`", text)
     return [*LINK.findall(text), *REFERENCE.findall(text), *ATTRIBUTE.findall(text)]
 

@@ -1,12 +1,16 @@
 // Calls of operations: arguments from Python, the fast ways and the slow one, results back.
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "bind/calls/autocast.h"
 #include "bind/calls/operation.h"
 #include "bind/calls/operation_object.h"
 #include "bind/calls/parse.h"
 #include "bind/calls/temporaries.h"
+#include "bind/data/buffer.h"
 #include "bind/data/interop.h"
 #include "bind/errors.h"
 #include "bind/types/objects.h"
@@ -248,6 +252,41 @@ PyObject* call_parsed(OpGroup& group, bool in_place, const Arguments& arguments,
 namespace {
 bool is_operand(PyObject* object) { return as_tensor(object) || is_number(object); }
 
+bool is_numpy_array(PyObject* object) { return PyObject_CheckBuffer(object) && is_array(object); }
+
+// The user's variable that holds the object; or `otherwise`.
+std::string variable_of(PyObject* object, const char* otherwise) {
+    std::string found = otherwise;
+    const Handle names = Handle::steal(PyImport_ImportModule("clew.graph.program.names"));
+    const Handle name = Handle::steal(
+        names ? PyObject_CallMethod(static_cast<PyObject*>(names.get()), "variable_of", "O", object) : nullptr);
+    auto* text = static_cast<PyObject*>(name.get());
+    if (text && PyUnicode_Check(text)) found = PyUnicode_AsUTF8(text);
+    PyErr_Clear();
+    return found;
+}
+
+// `array @ tensor`: NumPy leaves the operator to the tensor. Python's own error would name types alone, or, for +,
+// speak of concatenation.
+[[noreturn]] void fail_array_operand(const Operator& op, PyObject* array) {
+    const std::string name = variable_of(array, "array");
+    fail(ErrorKind::Type, "%s: expected two tensors, got a NumPy array and a tensor. To do: torch.from_numpy(%s)",
+         op.group->name.c_str(), name.c_str());
+}
+
+// == and != of a tensor and an array, elementwise; null where the array holds no numbers.
+PyObject* compare_with_array(const Operator& op, PyObject* tensor, PyObject* array) {
+    Tensor other;
+    try {
+        other = make_tensor(array, std::nullopt);
+    } catch (const Error&) {
+        return nullptr;
+    }
+    const Handle held = Handle::steal(wrap(std::move(other)));
+    PyObject* const in_order[] = {tensor, static_cast<PyObject*>(held.get())};
+    return call_parsed(*op.group, false, {in_order, 2, nullptr}, nullptr);
+}
+
 // An operator of Tensor with operands that are not both plain. It refuses what it can't take, so that Python asks the
 // other operand for its own operator.
 PyObject* operate_unless_asked(const Operator& op, bool swapped, PyObject* const* args, const TensorObject* donated) {
@@ -263,7 +302,16 @@ PyObject* operate_unless_asked(const Operator& op, bool swapped, PyObject* const
         }
         Py_RETURN_NOTIMPLEMENTED;
     }
-    if (!is_operand(args[0]) || !is_operand(args[1])) Py_RETURN_NOTIMPLEMENTED;
+    if (!is_operand(args[0]) || !is_operand(args[1])) {
+        const std::string_view name = op.name;
+        if (name == "eq" || name == "ne") {
+            PyObject* const found = is_numpy_array(args[1]) ? compare_with_array(op, args[0], args[1]) : nullptr;
+            if (found) return found;
+        } else if (swapped && is_numpy_array(args[1])) {
+            fail_array_operand(op, args[1]);
+        }
+        Py_RETURN_NOTIMPLEMENTED;
+    }
     const bool exchange = swapped && op.reflected == nullptr;
     PyObject* const in_order[] = {args[exchange ? 1 : 0], args[exchange ? 0 : 1]};
     if (is_autocast(op.group->autocast)) return call_in_autocast(*op.group, {in_order, 2, nullptr});

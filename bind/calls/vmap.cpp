@@ -112,8 +112,13 @@ void init_vmap(nb::module_& module) {
         },
         nb::arg("tensor"), "All its samples, along axis 0.");
     module.def(
-        "carry_alike", [](nb::handle from, nb::handle to) { carry_alike(tensor_from(from), tensor_from(to)); },
-        nb::arg("from_"), nb::arg("to"), "The samples of `to` are alike where those of `from` are.");
+        "carry_alike",
+        [](const nb::list& from, nb::handle to) {
+            std::vector<Tensor> sources;
+            for (const nb::handle one : from) sources.push_back(tensor_from(one));
+            carry_alike(sources, tensor_from(to));
+        },
+        nb::arg("from_"), nb::arg("to"), "The samples of `to` are alike where those of all of `from` are.");
     module.def("leads_elsewhere", &leads_elsewhere, nb::arg("roots"), nb::arg("leaves"),
                "Whether the graph of the roots, or that of their tangents, ends in leaves besides these.");
     module.def(

@@ -51,6 +51,8 @@ Tensor copy_of(Buffer& buffer, std::optional<DType> dtype) {
     return own == stored ? copy_of(view, sizes, wanted) : cast(copy_of(view, sizes, own), wanted);
 }
 
+}  // namespace
+
 Tensor make_tensor(PyObject* data, std::optional<DType> dtype) {
     if (TensorObject* object = as_tensor(data)) {
         const Tensor source(object);
@@ -68,6 +70,8 @@ Tensor make_tensor(PyObject* data, std::optional<DType> dtype) {
     if (PyMemoryView_Check(data)) result->lost = lost_by_array(static_cast<PyObject*>(root_of(data).get()), "tensor");
     return result;
 }
+
+namespace {
 
 // tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False); device is checked in Python
 PyObject* read_tensor(bool on_default_device, PyObject* args, PyObject* kwargs) {

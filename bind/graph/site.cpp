@@ -196,10 +196,22 @@ struct SiteObject {
     int line;
 };
 
+// What users call a cell of a notebook, IPython knows (src/clew/_cells.py). The names of their files begin with "<", or
+// lie in a folder of the kernel's.
+bool may_be_cell(const char* file) { return file[0] == '<' || std::strstr(file, "ipykernel_") != nullptr; }
+
+PyObject* text_of_cell(SiteObject& site) {
+    const Handle module = Handle::steal(PyImport_ImportModule("clew._cells"));
+    if (!module) return nullptr;
+    return PyObject_CallMethod(static_cast<PyObject*>(module.get()), "site_text", "OiO", site.file, site.line,
+                               site.function);
+}
+
 PyObject* site_repr(PyObject* self) {
     auto* site = reinterpret_cast<SiteObject*>(self);
     const char* file = PyUnicode_AsUTF8(site->file);
     if (file == nullptr) return nullptr;
+    if (may_be_cell(file)) return text_of_cell(*site);
     const char* slash = std::strrchr(file, '/');
     return PyUnicode_FromFormat("%s:%d in %U", slash ? slash + 1 : file, site->line, site->function);
 }

@@ -6,6 +6,7 @@
 
 #include "bind/calls/backward.h"
 #include "bind/errors.h"
+#include "bind/graph/backward_alarm.h"
 #include "bind/graph/backward_log.h"
 #include "bind/graph/growth_watch.h"
 #include "bind/graph/node_sequence.h"
@@ -161,6 +162,7 @@ void init_watching(nb::module_& m) {
     init_backward_log(m);
     init_replay_events(m);
     init_growth_watch(m);
+    init_backward_alarm(m);
     m.def("saved_storages", saved_storages, nb::arg("roots"),
           "The numbers of the storages that the graph below these nodes holds.");
     m.def("tick", [] { return tick(); }, "A fresh number of the clock that numbers nodes and writes.");

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy
 
 import clew
 from clew import Tensor
+
+from ._scipy import scipy
 
 __all__ = ["SobolEngine"]
 
@@ -24,6 +25,7 @@ class SobolEngine:
 
     Raises:
         ValueError: `dimension` is out of range.
+        ImportError: SciPy is not installed.
 
     Example:
         >>> torch.quasirandom.SobolEngine(2).draw(3)
@@ -38,7 +40,7 @@ class SobolEngine:
     def __init__(self, dimension: int, scramble: bool = False, seed: int | None = None) -> None:
         if not 1 <= dimension <= self.MAXDIM:
             raise ValueError(f"Supported range of dimensionality for SobolEngine is [1, {self.MAXDIM}]")
-        qmc = import_module("scipy.stats.qmc")  # no dependency of clew
+        qmc = scipy("stats.qmc", "quasirandom.SobolEngine")
 
         self.seed, self.scramble, self.dimension = seed, scramble, dimension
         self.num_generated = 0

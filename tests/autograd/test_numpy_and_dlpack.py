@@ -1,6 +1,7 @@
 """Memory is shared with NumPy and other libraries, both ways, without a copy."""
 
 import gc
+import operator
 import pickle
 import weakref
 
@@ -91,6 +92,34 @@ def test_the_tensors_operator_is_used(torch):
     result = numpy.float64(3.0) * x.detach()
     assert isinstance(result, torch.Tensor)
     assert result.tolist() == [3.0, 3.0]
+
+
+@pytest.mark.beyond
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"])
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_an_array_on_the_left_names_the_remedy(torch, name, requires_grad):
+    X, beta = numpy.ones((2, 3)), torch.ones(3, dtype=torch.float64, requires_grad=requires_grad)
+    apply = getattr(operator, name)
+    with pytest.raises(TypeError, match=r"expected two tensors, got a NumPy array .* To do: torch.from_numpy\(X\)$"):
+        apply(X, beta)
+    assert apply(torch.from_numpy(X), beta).requires_grad == requires_grad
+
+
+@pytest.mark.filterwarnings("ignore:__array_wrap__ must accept:DeprecationWarning")
+def test_an_array_on_the_right(torch):
+    beta = torch.arange(3.0, dtype=torch.float64)
+    assert (beta @ numpy.ones((3, 2))).tolist() == [3.0, 3.0]
+    assert (beta + numpy.ones(3)).tolist() == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.filterwarnings("ignore:__array_wrap__ must accept:DeprecationWarning")
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_arrays_are_compared_element_by_element(torch, requires_grad):
+    array = numpy.array([[1.0, 5.0, 3.0], [1.0, 2.0, 0.0]])
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=requires_grad)
+    expected = [[True, False, True], [True, True, False]]
+    assert (x == array).tolist() == (array == x).tolist() == expected
+    assert (x != array).tolist() == (array != x).tolist() == [[not one for one in row] for row in expected]
 
 
 def test_a_tensor_with_history_is_refused(torch):

@@ -42,7 +42,7 @@ def picture():
 
 def test_it_opens_without_complaints(opened, picture):
     page = opened(picture.html)
-    assert "result" in page.boxes()
+    assert "loss" in page.boxes()
     assert page.text(".panel h2") == "The graph"
     assert page.text("h1") == "Graph of 21 operations"
 
@@ -318,7 +318,7 @@ def test_a_report_has_tabs_and_charts(opened, picture):
     page.page.get_by_role("tab", name="Timeline").focus()
     page.page.keyboard.press("ArrowRight")
     page.page.wait_for_selector(".graph[data-ready=yes]")
-    assert "result" in page.boxes()
+    assert "loss" in page.boxes()
 
 
 @pytest.mark.slow

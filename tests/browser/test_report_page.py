@@ -145,3 +145,50 @@ def test_growth_shows_its_curve(report, opened):
     heights = [float(point.split(",")[1]) for point in points]
     assert len(heights) == 24
     assert heights == sorted(heights, reverse=True)  # it grows with every backward
+
+
+CARRIED = """\
+import clew as torch
+from clew import nn
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Sequential(nn.Linear(7, 8), nn.ReLU(), nn.Linear(8, 4), nn.Tanh())
+        self.head = nn.Linear(4, 1)
+
+    def forward(self, x, hidden):
+        hidden = self.inner(torch.cat([x, hidden], 1))
+        return self.head(hidden), hidden
+
+
+model, hidden = Model(), torch.zeros(2, 4)
+optimizer = torch.optim.Adam(model.parameters())
+for _ in range(3):
+    out, hidden = model(torch.randn(2, 3), hidden)
+    loss = nn.functional.mse_loss(out, torch.ones(2, 1))
+    optimizer.zero_grad()
+    loss.backward(retain_graph=True)
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("width", [1440, 420])
+def test_the_graph_of_an_error_opens_whole(tmp_path, script_environment, opened, width):
+    (tmp_path / "train.py").write_text(CARRIED)
+    command = [sys.executable, "-m", "clew.cli", "xray", "--html", "report.html", "train.py"]
+    ran = subprocess.run(command, cwd=tmp_path, env=script_environment, capture_output=True, text=True, timeout=100)
+    assert "InplaceError" in ran.stderr
+    report = (tmp_path / "report.html").read_text()
+    page = opened(report, wait_for="main", viewport={"width": width, "height": 900}).page
+    page.get_by_role("tab", name="Graph").click()
+    page.wait_for_selector(".graph:visible[data-ready=yes]")
+    canvas = page.locator(".canvas:visible").first.bounding_box()
+    boxes = [one.bounding_box() for one in page.locator(".graph:visible .box").all()]
+    assert len(boxes) > 5
+    assert min(one["x"] for one in boxes) >= canvas["x"]
+    assert min(one["y"] for one in boxes) >= canvas["y"]
+    assert max(one["x"] + one["width"] for one in boxes) <= canvas["x"] + canvas["width"]
+    assert max(one["y"] + one["height"] for one in boxes) <= canvas["y"] + canvas["height"]
+    assert "used again here" in page.locator(".graph:visible .canvas").first.text_content()

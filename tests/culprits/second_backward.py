@@ -26,7 +26,7 @@ def hidden_state_carried_over(torch):
         hidden.sum().backward()  # freed
 
 
-@program(node="TanhBackward0", shared_name="self.state")
+@program(node="TanhBackward0", shared_name="model.state")
 def hidden_state_kept_on_the_module(torch):
     class Memory(torch.nn.Module):
         def __init__(self):

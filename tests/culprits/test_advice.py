@@ -95,17 +95,19 @@ def test_carried_over_and_nothing_else(torch):
     assert "add the losses and call backward once, after the loop, or retain" in caught.value.advice
 
 
-def test_a_value_carried_from_turn_to_turn(torch):
+def test_a_value_carried_from_iteration_to_iteration(torch):
     advice = advice_of(torch, second_backward.hidden_state_carried_over)
+    freed = marked_lines(second_backward.hidden_state_carried_over.run)["freed"]
     assert "`hidden` was created at" in advice
     assert "in an earlier iteration of the loop at line" in advice
-    assert "detach it in between (`hidden = hidden.detach()`)" in advice
+    assert f"detach it in between (`hidden = hidden.detach()` after second_backward.py:{freed})" in advice
 
 
 def test_a_value_carried_from_call_to_call(torch):
     advice = advice_of(torch, second_backward.hidden_state_kept_on_the_module)
-    assert "in an earlier call of forward" in advice
-    assert "`self.state = self.state.detach()`" in advice
+    freed = marked_lines(second_backward.hidden_state_kept_on_the_module.run)["freed"]
+    assert f"in an earlier iteration of the loop at line {freed - 1}" in advice
+    assert f"`model.state = model.state.detach()` after second_backward.py:{freed}" in advice
 
 
 def test_a_trunk_that_two_losses_share(torch):
@@ -135,7 +137,7 @@ def test_retaining_is_not_advised_where_an_optimizer_has_stepped_in_between(torc
         for _ in range(3):
             hidden = cell(torch.ones(2, 3), hidden)
             optimizer.zero_grad()
-            hidden.square().mean().backward(retain_graph=retains)
+            hidden.square().mean().backward(retain_graph=retains)  # freed
             optimizer.step()  # written
 
     with pytest.raises(RuntimeError) as caught:
@@ -143,10 +145,10 @@ def test_retaining_is_not_advised_where_an_optimizer_has_stepped_in_between(torc
     if retains:
         assert isinstance(caught.value, torch.autograd.errors.InplaceError)
         return
-    advice = caught.value.advice
-    assert "detach it in between (`hidden = hidden.detach()`)" in advice
+    advice, lines = caught.value.advice, marked_lines(run)
+    assert f"detach it in between (`hidden = hidden.detach()` after test_advice.py:{lines['freed']})" in advice
     assert "or retain" not in advice
-    assert f"retain_graph=True would not help, as sgd_step at test_advice.py:{marked_lines(run)['written']}" in advice
+    assert f"retain_graph=True would not help, as optimizer.step() at test_advice.py:{lines['written']}" in advice
     repair = repair_of(caught.value)
     assert repair is not None
     assert "retain_graph" not in repair.diff.replace("(retain_graph=retains)", "")

@@ -48,7 +48,7 @@ def test_a_picture_has_each_node_of_the_walk_once_and_the_result(mlp, loss):
     operations = sorted(type(node).__name__ for node in nodes if type(node).__name__ != "AccumulateGrad")
     assert sorted(row.title for row in rows if row.kind == "operation") == operations
     assert sum(row.kind == "leaf" for row in rows) == len(list(mlp.parameters()))
-    assert [row.title for row in rows if row.kind == "result"] == ["result"]
+    assert [row.title for row in rows if row.kind == "result"] == ["loss"]
     edges = sum(below is not None for node in nodes for below, _ in node.next_functions)
     data = [row for row in rows if row.kind == "input"]
     assert [(row.title, row.shape) for row in data] == [("mat1", "(3, 4) float32")]  # what the first layer saved

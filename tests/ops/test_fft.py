@@ -1,6 +1,7 @@
 """clew.fft against PyTorch, SciPy, the sum that defines the transform, and differences."""
 
 import itertools
+import os
 import subprocess
 import sys
 
@@ -234,3 +235,30 @@ def test_each_primitive_is_forty_lines():
         ]
         lines = sum(one.end_lineno - min([one.lineno, *(d.lineno for d in one.decorator_list)]) + 1 for one in parts)
         assert lines <= 40, name
+
+
+@pytest.mark.unsanitized("it starts a process, and computes nothing new")
+def test_numpy_computes_where_scipy_is_missing(tmp_path):
+    (tmp_path / "scipy.py").write_text("raise ModuleNotFoundError(name='scipy')\n")
+    script = """
+import numpy, pytest, clew
+fft = clew.fft
+for dtype in ("float32", "float64", "complex64", "complex128"):
+    x = clew.arange(12.0).reshape(3, 4).sin().to(getattr(clew, dtype)).requires_grad_()
+    array = x.detach().numpy()
+    for name in ("fft", "ifft", "fft2", "fftn", "rfft", "rfftn", "ihfft", "irfft", "hfft"):
+        if name in ("rfft", "rfftn", "ihfft") and x.is_complex():
+            continue
+        for norm in ("backward", "ortho", "forward"):
+            y = getattr(fft, name)(x, norm=norm)
+            expected = getattr(numpy.fft, name)(array, norm=norm)
+            single = dtype in ("float32", "complex64")
+            assert y.dtype.itemsize == (4 if single else 8) * (2 if y.is_complex() else 1), (name, dtype, y.dtype)
+            numpy.testing.assert_allclose(y.detach().numpy(), expected, atol=1e-5 if single else 1e-12)
+            clew.view_as_real(y).sum().backward() if y.is_complex() else y.sum().backward()
+for call, who in ((lambda: clew.special.zeta(clew.ones(1) * 2, 1), "special.zeta"),
+                  (lambda: clew.quasirandom.SobolEngine(2), "quasirandom.SobolEngine")):
+    with pytest.raises(ImportError, match="^" + who + r": expected SciPy.* To do: pip install 'clew\\[scipy\\]'"):
+        call()
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, env={**os.environ, "PYTHONPATH": str(tmp_path)})

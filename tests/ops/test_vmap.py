@@ -356,3 +356,17 @@ def test_a_container_puts_its_tensors_into_the_batch_itself():
     assert (rows.shape, factor.shape) == ([3], (3, 2))
     assert rows.columns["sum"].tolist() == (x + y.sum(-1)).tolist()
     assert rows.columns["same"].tolist() == [[1.0] * 3] * 2
+
+
+@BOTH
+def test_a_mask_without_axes_has_no_part_in_promotion(module):
+    mask, x = module.tensor([True, False]), module.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=module.float64)
+    assert module.vmap(lambda m, x: module.where(m, x, -x))(mask, x).tolist() == [[1.0, 2.0], [-3.0, -4.0]]
+    assert module.vmap(lambda m, x: module.where(m, x, module.zeros(2)))(mask, x).tolist() == [[1.0, 2.0], [0.0, 0.0]]
+    assert module.vmap(lambda m, x: x.masked_fill(m, 7.0))(mask, x).tolist() == [[7.0, 7.0], [3.0, 4.0]]
+
+
+def test_masked_select_by_one_mask_for_all_samples():
+    (x, x_torch), mask = pair(3, 4), [True, False, True, True]
+    found = clew.vmap(lambda x: x.masked_select(clew.tensor(mask)))(x)
+    same(found, x_torch[:, torch.tensor(mask)])

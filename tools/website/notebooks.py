@@ -54,7 +54,7 @@ def text(printed: str) -> str:
 
 def embedded(page: str) -> str:
     """HTML of an output in a frame of its own, so that its style and the site's stay apart."""
-    if page.lstrip().startswith("<iframe"):
+    if "<iframe" in page:
         return page.replace("\n", " ")
     document = html.escape(f"<!doctype html><meta charset=utf-8><style>{STYLE}</style>{page}")
     document = document.replace("\n", "&#10;")

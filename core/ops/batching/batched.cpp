@@ -1,5 +1,7 @@
 #include "core/ops/batching/batched.h"
 
+#include <vector>
+
 #include "core/base/error.h"
 
 namespace clew {
@@ -32,12 +34,16 @@ Tensor make_batched(const Tensor& value, std::int64_t batch, bool alike) {
     return made;
 }
 
-void carry_alike(const Tensor& from, const Tensor& to) {
-    Tensor source = from;
+void carry_alike(std::span<const Tensor> from, const Tensor& to) {
+    std::vector<Tensor> sources(from.begin(), from.end());
     for (Tensor at = to; is_batched(at); at = batched(at).value) {
-        const bool has_axis = is_batched_by(source, batched(at).batch);
-        set_alike(at, !has_axis || batched(source).alike);
-        if (has_axis) source = batched(source).value;
+        bool alike = true;
+        for (Tensor& source : sources) {
+            if (!is_batched_by(source, batched(at).batch)) continue;
+            alike = alike && batched(source).alike;
+            source = Tensor(batched(source).value);
+        }
+        set_alike(at, alike);
     }
 }
 

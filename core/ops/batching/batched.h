@@ -34,10 +34,10 @@ inline bool is_batched_by(const Tensor& tensor, std::int64_t batch) {
 }
 
 Tensor make_batched(const Tensor& value, std::int64_t batch, bool alike = false);
+// `to`, which was computed from tensors like `from` alone, is alike in each batch in which all of them are alike, or of
+// which they have no axis.
+void carry_alike(std::span<const Tensor> from, const Tensor& to);
 // `tensor`, which is batched, stands for another value from now on.
-// `to`, a value for the same function that stands for samples, is alike for those of which `from` has no axis or is
-// alike.
-void carry_alike(const Tensor& from, const Tensor& to);
 void set_batched(const Tensor& tensor, const Tensor& value);
 
 [[noreturn]] void fail_outside_vmap(const char* what);

@@ -1,5 +1,6 @@
 #include "core/ops/batching/batching.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -86,7 +87,11 @@ void check_written(const OpCall& call, std::int64_t batch) {
 
 bool depends_on_values(const batching::Call& call) {
     if (!call.op().is(kSizedByValues)) return false;
-    if (call.op().text.batching != BatchBy::Index) return true;
+    if (call.op().text.batching != BatchBy::Index) {
+        const auto& arguments = call.op().schema.arguments;
+        const auto mask = std::ranges::find(arguments, "mask", &Argument::name);
+        return mask == arguments.end() || call.batched(static_cast<std::size_t>(mask - arguments.begin()));
+    }
     for (std::size_t i = 1; i < call.count(); ++i)  // only masks have as many results as they like
         if (call.batched(i) && (call.values[i].dtype() == DType::Bool || call.values[i].dtype() == DType::UInt8))
             return true;

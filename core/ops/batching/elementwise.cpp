@@ -15,14 +15,20 @@ bool is_elementwise(const OpDef& op) {
 
 bool is_wrapped(const Tensor& x) { return x->has(TensorObject::kWrappedNumber); }
 
+// A mask chooses elements, and has no part in type promotion.
+bool is_mask(const OpDef& op, std::size_t input) {
+    const std::string& name = op.schema.arguments[input].name;
+    return name == "condition" || name == "mask";
+}
+
 // In type promotion, a sample without axes yields to those with axes, which its value, with an axis, would not.
 void fit_dtypes(const Call& call, int rank, std::vector<Tensor>& inputs) {
     std::optional<DType> of_axes;
     for (std::size_t i = 0; i < call.count(); ++i)
-        if (call.has(i) && call.rank(i) > 0)
+        if (call.has(i) && call.rank(i) > 0 && !is_mask(call.op(), i))
             of_axes = of_axes ? promote(*of_axes, inputs[i].dtype()) : inputs[i].dtype();
     for (std::size_t i = 0; i < call.count(); ++i) {
-        if (!call.has(i) || call.rank(i) > 0) continue;
+        if (!call.has(i) || call.rank(i) > 0 || is_mask(call.op(), i)) continue;
         if (call.batched(i) && of_axes && category(inputs[i].dtype()) <= category(*of_axes))
             inputs[i] = cast(inputs[i], *of_axes);
         if (!call.batched(i) && rank == 0 && !is_wrapped(inputs[i])) inputs[i] = unsqueeze(inputs[i], 0);

@@ -6,6 +6,7 @@ All are `RuntimeError`s. A field is None when it is not known. `docs/errors.md` 
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from .._core import Node, Site, Tensor
 
@@ -71,6 +72,7 @@ class GraphFreedError(_GraphError):
     )
     """The smallest repair; the message ends with it."""
 
+    _carried: Any = None  # how the loop that is running carries the shared value, where it is to be detached
     _may_be_detached = False  # whether the backward could run and give what was asked for without the shared value
     _may_be_retained = True  # whether nothing has written to the graph's leaves since it was freed
     _youngest = 0  # the sequence number of the youngest root of the backward that freed the node
@@ -115,10 +117,14 @@ class InplaceError(_GraphError):
     used_at: Site | None = None
     """The line that used it after the step."""
 
+    _carried: Any = None  # how the loop that is running carries the shared value, where it is to be detached
+    _writer = ""  # the optimizer's step that wrote, as the user's line calls it
     _advice = ""  # instead of that at the end of the message
 
     def __str__(self) -> str:
         what, line, rest = super().__str__().partition("\n")
+        if self._writer:
+            rest = rest.replace(f"'{self.written_by}'", f"`{self._writer}`", 1)
         if self._advice:
             rest = f"{rest.rpartition('To do: ')[0]}To do: {self._advice}"
         return f"{what} `{self.tensor_name}` has this memory.{line}{rest}" if self.tensor_name else what + line + rest

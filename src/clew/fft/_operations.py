@@ -1,4 +1,4 @@
-"""The three Fourier transforms that those of clew.fft are made of, over scipy.fft, which keeps single precision.
+"""The three Fourier transforms that those of clew.fft are made of, over scipy.fft, or numpy.fft where SciPy is missing.
 
 The sum over n of x[n] exp(-2πi kn/N) along some axes, or with +2πi. A sum over half of the frequencies and the real
 part of one over all of them are each other's transposed, but for the weight of the frequencies that stand for two.
@@ -6,20 +6,34 @@ part of one over all of them are each other's transposed, but for the weight of 
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import Any
+
+import numpy
 
 from .. import _core
 from .._core import Tensor
 from .._operation import HIDDEN, operation
 
 _ops: Any = _core.ops
-# Divide by nothing, by the square root of the number of points, by the number: what scipy.fft calls that, by direction.
+# Divide by nothing, by the square root of the number of points, by the number: the libraries' names, by direction.
 NORMS = {True: ("backward", "ortho", "forward"), False: ("forward", "ortho", "backward")}
 
 
-def _scipy() -> Any:
-    return import_module("scipy.fft")  # no dependency of clew
+@cache
+def _library() -> Any:
+    try:
+        return import_module("scipy.fft")  # no dependency of clew, but faster than NumPy
+    except ModuleNotFoundError:
+        return numpy.fft
+
+
+def _transform(name: str, x: Any, real: bool, **options: Any) -> Any:
+    """A transform by its name, in the precision of x, which NumPy before 2.0 does not keep."""
+    single = x.dtype in (numpy.float32, numpy.complex64)
+    found = getattr(_library(), name)(x, **options)
+    return found.astype(("float32" if real else "complex64") if single else found.dtype, copy=False)
 
 
 def _multiplicity(half: Tensor, axis: int, last_dim_size: int) -> Tensor:
@@ -46,8 +60,7 @@ def c2c(self: Any, dim: list[int], normalization: int, forward: bool) -> Any:
         >>> torch.fft.fft(torch.tensor([1 + 0j, 2, 3, 4]))
         tensor([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
     """
-    transform = _scipy().fftn if forward else _scipy().ifftn
-    return transform(self, axes=dim, norm=NORMS[forward][normalization])
+    return _transform("fftn" if forward else "ifftn", self, False, axes=dim, norm=NORMS[forward][normalization])
 
 
 def _transpose_of_r2c(g: Tensor, dim: list[int], normalization: int, onesided: bool, last_dim_size: int) -> Any:
@@ -76,8 +89,7 @@ def r2c(self: Any, dim: list[int], normalization: int, onesided: bool, last_dim_
         >>> torch.fft.rfft(torch.tensor([1.0, 2.0, 3.0, 4.0]))
         tensor([10.+0.j, -2.+2.j, -2.+0.j])
     """
-    transform = _scipy().rfftn if onesided else _scipy().fftn
-    return transform(self, axes=dim, norm=NORMS[True][normalization])
+    return _transform("rfftn" if onesided else "fftn", self, False, axes=dim, norm=NORMS[True][normalization])
 
 
 def resized(x: Tensor, axis: int, size: int) -> list[int]:
@@ -112,4 +124,5 @@ def c2r(self: Any, dim: list[int], normalization: int, last_dim_size: int) -> An
         tensor([1., 2., 3., 4.])
     """
     sizes = [self.shape[axis] for axis in dim[:-1]]
-    return _scipy().irfftn(self, s=(*sizes, last_dim_size), axes=dim, norm=NORMS[False][normalization])
+    shape = (*sizes, last_dim_size)
+    return _transform("irfftn", self, True, s=shape, axes=dim, norm=NORMS[False][normalization])

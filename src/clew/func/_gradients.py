@@ -48,7 +48,7 @@ def grad_and_value(func: Func, argnums: Argnums = 0, has_aux: bool = False) -> C
                 )
             below = inputs.batches.below(output)
             record = inputs.outside([below])
-            found = inputs.finished(inputs.gradients([below], [clew.ones_like(below)], False, record))
+            found = inputs.finished(inputs.gradients([below], [clew.ones_like(below)], False, record), [output])
         if not record:
             output, aux = loose(output), loose(aux)
         return (found, (output, aux)) if has_aux else (found, output)
@@ -125,7 +125,7 @@ def vjp(func: Func, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
         weights = [inputs.batches.below(one) for one in given]
         again = record or asked if create_graph is None else create_graph
         with clew.enable_grad():
-            return inputs.finished(inputs.gradients(below, weights, retain_graph, again))
+            return inputs.finished(inputs.gradients(below, weights, retain_graph, again), [*found, *given])
 
     result = output if record else loose(output)
     return (result, pull, aux if record else loose(aux)) if has_aux else (result, pull)

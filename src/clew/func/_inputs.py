@@ -41,7 +41,7 @@ class Inputs:
     def samples(self) -> list[Tensor]:
         samples = [self.batches.above(leaf) for leaf in self.leaves]
         for given, sample in zip(self.given, samples, strict=True):
-            _core.carry_alike(given, sample)
+            _core.carry_alike([given], sample)
         return samples
 
     def tree(self) -> Any:
@@ -66,8 +66,12 @@ class Inputs:
         )
         return [one if one is not None else clew.zeros(()) for one in found]
 
-    def finished(self, values: Sequence[Tensor]) -> Any:
-        return tree_unflatten([self.batches.above(one) for one in values], self.spec)
+    def finished(self, values: Sequence[Tensor], sources: Sequence[Tensor]) -> Any:
+        """Gradients as the function sees them. They are computed from what the `sources`, outputs and weights, are."""
+        found = [self.batches.above(one) for one in values]
+        for one in found:
+            _core.carry_alike(list(sources), one)
+        return tree_unflatten(found, self.spec)
 
 
 def chosen_of(args: tuple[Any, ...], argnums: Argnums, name: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -44,12 +43,13 @@ def listed_params(param_group: dict[str, Any], differentiable: bool) -> dict[str
 
 def _said_of_result(result: Tensor) -> str:
     """Which one it is, where it was made, and what to do."""
+    from clew._cells import place_text
     from clew.graph.explanations.culprits import name_of
 
     node: Any = result.grad_fn
     name, made = name_of(result), node.made_at if node is not None else None
     called = f"`{name}`" if name else f"one of shape {tuple(result.shape)}"
-    where = f" at {os.path.basename(made.file)}:{made.line}" if made is not None else ""
+    where = f" at {place_text(made.file, made.line)}" if made is not None else ""
     return (
         f"expected leaves, got {called}, which {node.op if node is not None else 'an operation'} computed{where}. "
         "To do: optimize the tensor that it is computed from, and compute it anew in each step; or, if it is a start "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 import numpy
@@ -13,6 +12,7 @@ from .. import _core
 from .._core import Operation, Tensor
 from .._numeric import array_of
 from .._operation import ELEMENT_BY_ELEMENT, NAMESPACE, OUT, Rule, operation
+from .._scipy import scipy
 from .._size import broadcast_shapes
 from ..ops.elementwise import FLOAT, common_dtype
 from . import _bessel
@@ -182,7 +182,7 @@ def zeta(self: Tensor, other: Tensor) -> Any:
         >>> torch.special.zeta(torch.tensor([2.0, 4.0]), 1)
         tensor([1.6449, 1.0823])
     """
-    hurwitz = import_module("scipy.special").zeta  # no dependency of clew
+    hurwitz = scipy("special", "special.zeta").zeta
 
     broadcast_shapes(self.shape, other.shape)
     dtype = common_dtype("special.zeta", [self, other], FLOAT)

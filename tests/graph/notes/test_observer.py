@@ -13,8 +13,11 @@ from correct_loops import LOOPS, batch, losses, mse, network, sgd
 
 import clew
 from clew import nn
+from clew.graph.model import events
+from clew.graph.notes import observer as observer_module
 from clew.graph.notes.finding import Finding
 from clew.graph.notes.observer import Observer
+from clew.graph.program.optimizers import made_listeners
 from clew.optim import optimizer as optimizers
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "growth"))
@@ -223,4 +226,100 @@ def test_what_goes_wrong_in_the_observer_stays_there(monkeypatch: pytest.MonkeyP
     with Observer(optimizers.watchers) as observer:
         clew.ones(2, requires_grad=True).exp().sum().backward()
     assert "not callable" in str(observer.failure)
+    assert optimizers.watchers == []
+
+
+@pytest.mark.parametrize("loop", ALL, ids=[loop.__name__ for loop in ALL])
+def test_silence_of_one_that_sleeps_most_of_the_time(loop: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(observer_module, "_FIRST_PASSES", 2)
+    monkeypatch.setattr(observer_module, "_MOST_PASSES", 4)
+    assert findings(loop) == []
+
+
+def train(model: Any, optimizer: Any, steps: int, *, zeroes: bool = True) -> None:
+    x, y = batch()
+    for _ in range(steps):
+        if zeroes:
+            optimizer.zero_grad()
+        mse(model(x), y).backward()
+        optimizer.step()
+
+
+def is_asleep(observer: Observer) -> bool:
+    return observer._after_step not in optimizers.watchers
+
+
+def test_an_observer_of_a_long_run_is_called_at_few_steps() -> None:
+    model = network()
+    optimizer = sgd(model)
+    with Observer(optimizers.watchers) as observer:
+        train(model, optimizer, 499)
+        assert not is_asleep(observer)
+        train(model, optimizer, 2)
+        assert is_asleep(observer)
+        assert observer._before_backward not in events._before
+        assert observer._after_backward not in events._listeners
+        awake = 0
+        for _ in range(8_000):
+            awake += not is_asleep(observer)
+            train(model, optimizer, 1)
+        assert 4 <= awake <= 20
+    assert is_asleep(observer)
+    assert observer._optimizer_made not in made_listeners
+    assert observer.failure is None
+
+
+def test_what_is_always_wrong_is_found_in_a_long_run() -> None:
+    def loop() -> None:
+        model = network()
+        unused = nn.Parameter(clew.ones(2))
+        optimizer = clew.optim.SGD([*model.parameters(), unused], lr=0.0)
+        train(model, optimizer, 3_000, zeroes=False)
+
+    found = {one.kind: one.text for one in findings(loop)}
+    assert set(found) == {"no gradient", "zero step", "not zeroed"}
+    assert "in each step that was observed (" in found["zero step"]
+    assert " of more than 50" in found["zero step"]
+
+
+def test_what_is_right_most_of_the_time_is_not_found() -> None:
+    """The gradients of the first steps add up, those of later ones do not."""
+
+    def loop() -> None:
+        model = network()
+        optimizer = sgd(model)
+        train(model, optimizer, 500, zeroes=False)
+        train(model, optimizer, 3_000)
+
+    assert findings(loop) == []
+
+
+def test_an_optimizer_made_late_is_observed_from_its_first_step() -> None:
+    def loop() -> None:
+        first = network()
+        train(first, sgd(first), 2_000)
+        second = network()
+        train(second, sgd(second, lr=0.0), 20)
+
+    (found,) = findings(loop)
+    assert found.kind == "zero step"
+    assert "in each step that was observed (17 of 20)" in found.text
+
+
+def test_a_closure_that_runs_while_it_sleeps() -> None:
+    model = network()
+    optimizer = clew.optim.LBFGS(model.parameters(), max_iter=2)
+    x, y = batch()
+
+    def closure() -> Any:
+        optimizer.zero_grad()
+        loss = mse(model(x), y)
+        loss.backward()
+        return loss
+
+    with Observer(optimizers.watchers) as observer:
+        for _ in range(1_200):
+            optimizer.step(closure)
+    assert observer.failure is None
+    assert observer.findings() == []
     assert optimizers.watchers == []

@@ -6,18 +6,19 @@ shows where it enters the freed part, and only the frames that are running know 
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import deque
 from types import FrameType
 
+from ..._cells import place_text
 from ..._core import AccumulateGrad, Node, Tensor, is_filled_again, live_tensors
 from ...autograd.errors import GraphFreedError, InplaceError
 from ..model.records import Site, Write
 from ..model.walk import walk
 from ..program.frames import scopes_of, user_frames
-from ..program.loops import Loop, assigned_at, loops_around
+from ..program.loops import Loop, assigned_at, loops_around, step_called_at
 from ..program.names import find_tensors, names_of
+from .carried import Carried, carried_over
 
 _MOST_OBJECTS = 20_000  # a search for a name that takes longer is not worth it
 
@@ -36,6 +37,7 @@ def tell_what_to_do(
         keeps_graph: whether it was to retain the graph.
     """
     if isinstance(error, InplaceError) and error.tensor_name is None:
+        error._writer = _optimizer_at(error.written_by or "", error.written_at) or ""
         _tell_name_of_saved(error)
         _tell_carried_over(error, roots, began)
     if isinstance(error, GraphFreedError) and "advice" not in vars(error):
@@ -65,10 +67,14 @@ def _tell_name_of_saved(error: InplaceError) -> None:
 
 
 def _tell_carried_over(error: InplaceError, roots: tuple[Node, ...], began: int) -> None:
-    """Where the loss was computed after an optimizer's step, and leads through that value into the graph before it."""
-    writes = (tensor._last_write for tensor in _sharing(error))
+    """Where the loss was computed after a step of training, and leads through that value into the graph before it."""
+    sharing = _sharing(error)
+    writes = (tensor._last_write for tensor in sharing)
     write = max((one for one in writes if one is not None), key=lambda one: one.serial, default=None)
-    if error.node is None or write is None or not write.op.endswith("_step"):
+    if error.node is None or write is None:
+        return
+    by_optimizer = _optimizer_at(write.op, write.site) is not None
+    if not by_optimizer and not any(tensor.is_leaf and tensor.requires_grad for tensor in sharing):
         return
     path = _path_to(error.node, roots)
     position = next((at for at, node in enumerate(path) if node._sequence_nr() < write.serial), 0)
@@ -80,22 +86,49 @@ def _tell_carried_over(error: InplaceError, roots: tuple[Node, ...], began: int)
     named = next((node for node in path[position:] if node in names), None)
     made, used = shared.made_at, user.made_at
     name = names[named] if named is not None else assigned_at(made.file, made.line) if made else None
-    error.shared_at, error.shared_name, error.used_at = made, name, used
+    carried = carried_over(shared, _outputs_used(user, shared), frames, _MOST_OBJECTS)
+    if not by_optimizer and carried is None:
+        return
+    error.shared_at, error.shared_name, error.used_at = made, carried.name if carried else name, used
     if made is None or used is None:
         return
-    may_be_detached = _have_history_without(shared, roots, (), began)
-    what = f"{_called(name, 'a value')} was created at {_line(made)} before the step and used at {_line(used)} after it"
-    if (used.file, used.function) == (made.file, made.function) and used.line <= made.line:
-        what = f"{_called(name, 'a value')} was created at {_line(made)} in an earlier iteration and carried over"
-    if may_be_detached:
-        detach = f"detach it in between{_assignment(name, frames)}"
-        error._advice = f"{what}: {detach}, and leave retain_graph out where it was given for this"
+    if not _have_history_without(shared, roots, (), began):
+        what = f"{_called(name, 'a value')} was created at {_line(made)} before the step and used at {_line(used)}"
+        error._advice = f"{what} after it: run every backward before the optimizer's step, or compute it again after it"
+        return
+    error._carried = carried
+    if carried or ((used.file, used.function) == (made.file, made.function) and used.line <= made.line):
+        what = _carried_text(name, carried, made, used)
     else:
-        error._advice = f"{what}: run every backward before the optimizer's step, or compute it again after it"
+        what = f"{_called(name, 'a value')} was created at {_line(made)} before the step and used at {_line(used)}"
+        what += " after it"
+    detach = f"detach it in between{_assignment(name, carried, frames)}"
+    error._advice = f"{what}: {detach}, and leave retain_graph out where it was given for this"
 
 
-def _assignment(name: str | None, frames: list[FrameType]) -> str:
+def _optimizer_at(op: str, site: Site | None) -> str | None:
+    """The call of the optimizer's step that made a write, as the user's line has it; None if none did."""
+    called = step_called_at(site.file, site.line) if site else None
+    return called or ("optimizer.step()" if op.endswith("_step") else None)
+
+
+def _outputs_used(user: Node | None, shared: Node) -> set[int]:
+    return {number for node, number in user.next_functions if node == shared} if user else set()
+
+
+def _carried_text(name: str | None, carried: Carried | None, made: Site, used: Site) -> str:
+    around = loops_around(made.file, made.line)
+    head = carried.head if carried else around[-1].head if around else None
+    earlier = f"an earlier iteration of the loop at line {head}" if head else f"an earlier call of {made.function}"
+    what = _called(carried.name if carried else name, "a value")
+    verb = "were" if carried and "," in carried.name else "was"
+    return f"{what} {verb} created at {_line(made)} in {earlier} and carried over to {_line(used)}"
+
+
+def _assignment(name: str | None, carried: Carried | None, frames: list[FrameType]) -> str:
     """How a value is detached; an element of a tuple can't be assigned to."""
+    if carried:
+        return f" (`{carried.detach}` after {place_text(carried.file, carried.last)})"
     if not name:
         return ""
     values = (scope[name] for scope in scopes_of(frames) if name in scope)
@@ -130,8 +163,8 @@ def _tell_repair(
             retain += " (the earlier call frees the graph, so here it comes too late)"
     else:
         retain = (
-            f"; retain_graph=True would not help, as {written.op} at {_line(written.site)} has written to a leaf of "
-            "that graph since"
+            f"; retain_graph=True would not help, as {_optimizer_at(written.op, written.site) or written.op} at "
+            f"{_line(written.site)} has written to a leaf of that graph since"
         )
     frames = user_frames(sys._getframe())
     if path[0]._sequence_nr() == error._youngest:
@@ -144,8 +177,11 @@ def _tell_repair(
     error.shared_at, error.shared_name = shared.made_at, name
     error.used_at = user.made_at if user else None
     error._may_be_detached = _have_history_without(shared, roots, inputs, began)
+    carried = carried_over(shared, _outputs_used(user, shared), frames, _MOST_OBJECTS)
+    if carried:
+        error._carried, error.shared_name = carried if error._may_be_detached else None, carried.name
     kept = _kept(shared, error.node, name or "that value", "it is used again")
-    error.advice = _repair(error, frames) + retain + kept
+    error.advice = _repair(error, carried, frames) + retain + kept
 
 
 def _kept(node: Node, freed: Node, name: str, when: str) -> str:
@@ -239,10 +275,10 @@ def _called(name: str | None, otherwise: str) -> str:
 
 
 def _line(site: Site | None) -> str:
-    return f"{os.path.basename(site.file)}:{site.line}" if site else "an unknown line"
+    return place_text(site.file, site.line) if site else "an unknown line"
 
 
-def _repair(error: GraphFreedError, frames: list[FrameType]) -> str:
+def _repair(error: GraphFreedError, carried: Carried | None, frames: list[FrameType]) -> str:
     """What is shared, where it was made and used, and what to change; a detach only where history is left."""
     made, used, name = error.shared_at, error.used_at, error.shared_name
     what = f"{_called(name, 'a value')} was created at {_line(made)}"
@@ -254,17 +290,13 @@ def _repair(error: GraphFreedError, frames: list[FrameType]) -> str:
     outside = _loop_without(made, error.freed_at, frames)
     if outside is not None:
         return f"{what}, outside the loop at line {outside.head}, and {again}: compute it inside the loop{or_detach}"
-    if used is not None and (used.file, used.function) == (made.file, made.function) and used.line <= made.line:
-        around = loops_around(made.file, made.line)
-        earlier = (
-            f"an earlier iteration of the loop at line {around[-1].head}"
-            if around
-            else f"an earlier call of {made.function}"
-        )
-        what = f"{what} in {earlier} and carried over to {_line(used)}"
+    is_later = used is not None and (used.file, used.function) == (made.file, made.function) and used.line <= made.line
+    if used is not None and (carried or is_later):
+        what = _carried_text(name, carried, made, used)
         if not error._may_be_detached:
-            return f"{what}: add the losses and call backward once{', after the loop' if around else ''}"
-        return f"{what}: detach it in between{_assignment(name, frames)}"
+            after = ", after the loop" if carried or loops_around(made.file, made.line) else ""
+            return f"{what}: add the losses and call backward once{after}"
+        return f"{what}: detach it in between{_assignment(name, carried, frames)}"
     return (
         f"{what}, is part of the freed graph, and is {again}: add the losses and call backward once, or compute it "
         f"again{or_detach}"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import difflib
 import linecache
-import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ..._cells import place_text
 from ..model.records import Site
 
 
@@ -40,6 +40,12 @@ def inserted(new: str, site: Site) -> Repair:
     )
 
 
+def appended(new: str, file: str, first: int, last: int) -> Repair:
+    """A line after the statement that has these lines."""
+    changes: dict[int, tuple[str, ...]] = {last: (line_at(file, last), indent_of(line_at(file, first)) + new)}
+    return Repair(f"write `{new}` after {where(file, last)}", file, changes)
+
+
 def replaced(file: str, line: int, pattern: re.Pattern[str], new: Callable[[re.Match[str]], str]) -> Repair | None:
     """The line with the one thing in it replaced; None if it is there more than once, or not at all."""
     text = line_at(file, line)
@@ -67,7 +73,7 @@ def where(file: str, line: int) -> str:
         >>> where("/home/me/train.py", 12)
         'train.py:12'
     """
-    return f"{os.path.basename(file)}:{line}"
+    return place_text(file, line)
 
 
 def line_at(file: str, number: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from ..model.notebook import pre_html
 from .rich_text import totals_rows
 from .text import header_lines, tree_lines
 
@@ -21,10 +22,8 @@ def as_html(told: Explanation) -> str:
     if told.nodes:
         lines = tree_lines(told)
         state = " open" if len(lines) <= _MOST_LINES_OPEN else ""
-        tree = escape("\n".join(lines))
         parts.append(
-            f"<details{state}><summary>{len(told.nodes):,} nodes</summary>"
-            f'<pre style="line-height: 1.25; overflow-x: auto">{tree}</pre></details>'
+            f"<details{state}><summary>{len(told.nodes):,} nodes</summary>{pre_html(chr(10).join(lines))}</details>"
         )
         parts.append(_table(totals_rows(told)))
     return f"<div>{''.join(parts)}</div>"

@@ -12,7 +12,7 @@ from ..model.records import Site
 from ..model.walk import walk
 from ..program.loops import loops_around, statement_at
 from . import writes
-from .edits import Repair, indent_of, inserted, line_at, replaced, where
+from .edits import Repair, appended, indent_of, inserted, line_at, replaced, where
 
 
 def repair_of(error: BaseException) -> Repair | None:
@@ -29,6 +29,8 @@ def repair_of(error: BaseException) -> Repair | None:
 
 def _detach_what_is_carried_over(error: Any) -> Repair | None:
     """A value of an earlier iteration is used in the next: cut before it is used."""
+    if error._carried is not None:
+        return appended(error._carried.detach, error._carried.file, error._carried.first, error._carried.last)
     made, used, name = error.shared_at, error.used_at, error.shared_name
     if made is None or used is None or not re.fullmatch(r"[\w.]+", name or "") or not error._may_be_detached:
         return None
@@ -36,6 +38,11 @@ def _detach_what_is_carried_over(error: Any) -> Repair | None:
     if not is_later or not loops_around(used.file, used.line):
         return None
     return inserted(f"{name} = {name}.detach()", used)
+
+
+def _detach_what_is_carried(error: Any) -> Repair | None:
+    """The same of a write by an optimizer's step."""
+    return _detach_what_is_carried_over(error) if error._carried is not None else None
 
 
 def _move_into_the_loop(error: Any) -> Repair | None:
@@ -86,7 +93,7 @@ def _leave_out_what_cuts(error: Any) -> Repair | None:
 
 _RULES: dict[type[BaseException], tuple[Callable[[Any], Repair | None], ...]] = {
     GraphFreedError: (_detach_what_is_carried_over, _move_into_the_loop, _retain),
-    InplaceError: writes.RULES,
+    InplaceError: (_detach_what_is_carried, *writes.RULES),
     NoGradError: (_leave_out_what_cuts,),
     RuntimeError: (writes.under_no_grad,),
 }

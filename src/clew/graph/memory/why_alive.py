@@ -14,7 +14,7 @@ from ..model.places import Place
 from ..model.protocol import Node, Tensor, is_node, is_tensor
 from ..model.wording import bytes_text, counted, dtype_name
 from ..program.frames import scopes_of, user_frames
-from ..program.names import own_names, search
+from ..program.names import own_names, results_of_cells, search
 
 _MOST_LINES = 20
 _MOST_ROUNDS = 4  # from names through graphs to what hooks hold, and on through the graphs of that
@@ -116,7 +116,8 @@ def why_alive(x: Tensor | Node, scopes: Mapping[str, object] | None = None) -> H
     """
     if not (is_node(x) or is_tensor(x)):
         raise TypeError(f"why_alive: expected a tensor or a node, got {type(x).__name__}")
-    names = own_names([scopes] if scopes is not None else scopes_of(user_frames(sys._getframe(1))))
+    searched = [scopes] if scopes is not None else scopes_of(user_frames(sys._getframe(1)))
+    names = [*own_names(searched), *results_of_cells(searched)]
     found = _Search(x).run(names)
     return _of_node(x, found) if is_node(x) else _of_tensor(x, found)
 

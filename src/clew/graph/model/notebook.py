@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from html import escape
 from typing import Any
 
@@ -32,11 +33,15 @@ def _says_itself(kind: type) -> bool:
 def text_html(text: str) -> str:
     """A text as it stands; a long one is folded under its first line."""
     lines = text.splitlines()
-    style = 'style="line-height: 1.25; overflow-x: auto"'
     if len(lines) <= _MOST_LINES:
-        return f"<pre {style}>{escape(text)}</pre>"
-    rest = escape("\n".join(lines[1:]))
-    return f"<details><summary>{escape(lines[0])}</summary><pre {style}>{rest}</pre></details>"
+        return pre_html(text)
+    return f"<details><summary>{escape(lines[0])}</summary>{pre_html(chr(10).join(lines[1:]))}</details>"
+
+
+def pre_html(text: str) -> str:
+    """Lines in letters of one width, also where the style of a page sets another font for everything."""
+    style = "font-family: monospace; white-space: pre; line-height: 1.25; overflow-x: auto"
+    return f'<pre style="{style}">{escape(text)}</pre>'
 
 
 def fields_html(record: Any) -> str:
@@ -47,7 +52,7 @@ def fields_html(record: Any) -> str:
         else list(getattr(record, "_fields", ()))
     )
     if not names:
-        return f"<pre>{escape(repr(record))}</pre>"
+        return pre_html(repr(record))
     left = 'style="text-align: left"'
     rows = "".join(f"<tr><th {left}>{name}</th><td {left}>{_cell(getattr(record, name))}</td></tr>" for name in names)
     return f"<table><tbody>{rows}</tbody></table>"
@@ -58,9 +63,28 @@ def _cell(value: Any) -> str:
     return escape(text if len(text) <= 200 else text[:199] + "…")
 
 
-def page_html(document: str, height: int = 560) -> str:
-    """A whole document inside of the notebook, by itself: its style and code do not touch the others."""
-    return (
+def page_html(document: str, height: int = 560, svg: str = "") -> str:
+    """A whole document inside of the notebook, by itself: its style and code do not touch the others.
+
+    Where notebooks are shown without frames, as on GitHub or before one is trusted, the picture `svg` is seen instead,
+    which lies behind the frame.
+    """
+    image, place = "", ""
+    if svg:
+        import base64
+
+        data = base64.b64encode(svg.encode()).decode()
+        image = f'<img alt="{_label(svg)}" src="data:image/svg+xml;base64,{data}" style="max-width: 100%">'
+        place = "position: absolute; top: 0; left: 0; background: #ffffff; "
+    frame = (
         f'<iframe srcdoc="{escape(document, quote=True)}" sandbox="allow-scripts" loading="lazy" '
-        f'style="width: 100%; height: {height}px; border: 1px solid #d1d9e0; border-radius: 6px"></iframe>'
+        f'style="{place}width: 100%; height: {height}px; border: 1px solid #d1d9e0; border-radius: 6px"></iframe>'
     )
+    if not svg:
+        return frame
+    return f'<div style="position: relative; height: {height + 2}px; overflow: hidden">{image}{frame}</div>'
+
+
+def _label(svg: str) -> str:
+    found = re.search(r'aria-label="([^"]*)"', svg)
+    return found.group(1) if found else "a graph"

@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass
 from types import FrameType
 
+from ..._cells import place_text, site_text
 from .notebook import Shown
 from .records import Release, Site
 
@@ -43,11 +44,17 @@ class Place(Shown):
 
     @property
     def short(self) -> str:
-        """``train.py:5``."""
-        return f"{os.path.basename(self.file)}:{self.line}"
+        """``train.py:5``, or ``Cell In[4], line 5`` of a notebook."""
+        return place_text(self.file, self.line)
+
+    @property
+    def full(self) -> str:
+        """``/home/me/train.py:5 in main``; of a notebook's cell as :attr:`short`."""
+        in_file = f"{os.path.basename(self.file)}:{self.line}"
+        return f"{self.file}:{self.line} in {self.function}" if self.short == in_file else str(self)
 
     def __str__(self) -> str:
-        return f"{self.short} in {self.function}"
+        return site_text(self.file, self.line, self.function)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,9 @@ class Steps:
         self.kind = type(optimizer).__name__
         made = made_at(optimizer)
         self.made_at = made and Place(*made)
-        self.count = 0
+        self.count = 0  # of the steps that the observer was awake in
+        self.in_spell = 0  # of those, since it woke last
+        self.all_seen = True
         self._sampled = 0
         self._place: Place | None = None
         self._without: set[tuple[int, int]] = set()  # group and number of parameters that never had a gradient
@@ -40,15 +42,20 @@ class Steps:
         self._marks: list[tuple[Any, int, int]] | None = None  # a parameter, its gradient's storage and version
         self._ran = False
 
-    def after_step(self, frames: list[Any]) -> None:
+    def rest(self) -> None:
+        """The observer does not see what comes next."""
+        self._marks, self._ran, self.in_spell, self.all_seen = None, False, 0, False
+
+    def after_step(self, frames: list[Any], looks: bool) -> None:
         """The optimizer has stepped."""
         self.count += 1
+        self.in_spell += 1
         if self._marks is not None and self._ran:
             self._pairs += 1
             self._dirty += not self._assigned_anew()
         self._marks, self._ran = None, False
         optimizer = self.optimizer()
-        if optimizer is None or not is_sampled(self.count):
+        if optimizer is None or not looks:
             return
         self._sampled += 1
         self._place = Place.of_frame(frames[0]) if frames else None
@@ -111,7 +118,9 @@ class Steps:
     def findings(self) -> Iterator[Finding]:
         """What all sampled steps have in common."""
         steps = f"in all {counted(self.count, 'step')}"
-        if self._sampled < self.count:
+        if not self.all_seen:
+            steps = f"in each step that was observed ({self._sampled:,} of more than {self.count:,})"
+        elif self._sampled < self.count:
             steps = f"in each step that was observed ({self._sampled:,} of {self.count:,})"
         if self._sampled >= _FEWEST_STEPS and self._without_names and self._without:
             yield Finding(

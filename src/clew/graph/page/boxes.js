@@ -56,7 +56,7 @@ function titleLines(model, item, lay, form) {
     const count = sum.nodes && (form === "usual" || !sum.parameters) ? counted(sum.nodes, "operation") : "";
     return [shortened(groupTitle(model, groupOf(item)), MOST_TITLE), ...lay(count, sum.parameters ? counted(sum.parameters, "parameter") : "")];
   }
-  const title = shortened(model.text[model.title[item]], MOST_TITLE);
+  const title = shortened(headingOf(model, item), MOST_TITLE);
   const shape = firstShape(model.text[model.shape[item]]);
   if (model.kind[item] === KIND.input) return [title, ...lay(shape, "data")];
   if (model.kind[item] !== KIND.operation) return [title, ...lay(shape, model.parameters[item] ? counted(model.parameters[item], "parameter") : "")];

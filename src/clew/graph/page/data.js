@@ -131,8 +131,12 @@ function memoryFacts(sum) {
   ];
 }
 
+// The title of a node, and before it the variable that holds its result.
+function headingOf(model, node) {
+  const title = model.text[model.title[node]];
+  return model.variables[node] ? `${model.variables[node]} = ${title}` : title;
+}
+
 function placeText(model, place) {
-  if (place < 0) return "";
-  const [file, line] = model.places[place];
-  return `${file.replace(/^.*[\\/]/, "")}:${line}`;
+  return place < 0 ? "" : model.places[place][0];
 }

@@ -1,7 +1,7 @@
 // One graph on the page: toolbar, search, slider, and what they do.
-const MOST_FITTED = 12; // boxes; of a larger graph with marks the first of them is shown
 const MOST_FLAT = 60; // boxes; a larger graph is not in sight, however they are written
 const NARROW = 600; // pixels of a canvas; below that boxes may be narrow
+const LEGIBLE = 0.4; // of the scale: titles can be read
 const [LOW, HIGH] = [0.64, 0.9]; // of the window: the height of a canvas with the panel below it, which leaves something to scroll by
 
 async function startGraph(root) {
@@ -66,6 +66,15 @@ async function startGraph(root) {
     return unfoldToFit(model, (unfolded) => inSight(arranged(unfolded), width, height));
   }
 
+  // As much as is in sight with the groups of marked nodes unfolded, or only these groups, where that is too much.
+  function fittedAround(marked) {
+    const { width, height } = room();
+    const around = marked.flatMap((node) => groupsAround(model, node));
+    const more = new Set([...fitted(), ...around]);
+    const least = new Set([0, ...around]);
+    return inSight(arranged(more), width, height) || shownBy(more) <= shownBy(least) ? more : least;
+  }
+
   function redraw(centre = null, group = null) {
     const layout = arranged(state.unfolded);
     root.style.setProperty("--canvas-height", `${Math.min(HIGH * innerHeight, Math.max(LOW * innerHeight, Math.ceil(layout.height * READABLE)))}px`);
@@ -90,11 +99,11 @@ async function startGraph(root) {
     state.matches = null;
     if (wanted) {
       const inText = model.text.map((one) => one.toLowerCase().includes(wanted));
-      const inPlace = model.places.map(([file, line, name], place) => `${placeText(model, place)} ${name}`.toLowerCase().includes(wanted));
+      const inPlace = model.places.map(([short, name]) => `${short} ${name}`.toLowerCase().includes(wanted));
       const inGroup = Array.from(model.group_label, (label) => inText[label] && model.text[label] !== "");
       for (let group = 1; group < model.groups; group++) inGroup[group] ||= inGroup[model.group_parent[group]];
       const matching = (test) => Array.from({ length: model.count }, (_, node) => node).filter(test);
-      state.matches = matching((node) => inText[model.title[node]] || inText[model.module[node]] || inText[model.shape[node]] || inPlace[model.place[node]] || inGroup[model.node_group[node]]);
+      state.matches = matching((node) => inText[model.title[node]] || model.variables[node]?.toLowerCase().includes(wanted) || inText[model.module[node]] || inText[model.shape[node]] || inPlace[model.place[node]] || inGroup[model.node_group[node]]);
       // The text of a line comes last: most words of it are names of operations on the same line.
       if (!state.matches.length) state.matches = matching((node) => model.places[model.place[node]]?.[3].toLowerCase().includes(wanted));
     }
@@ -154,9 +163,10 @@ async function startGraph(root) {
   find("life").value = 0;
   find("life").disabled = model.moments.length < 2;
   showMoment(0);
-  state.unfolded = fitted();
   const marked = Object.keys(model.marks).map(Number);
-  for (const node of marked) for (const group of groupsAround(model, node)) state.unfolded.add(group);
-  redraw(marked.length && shownBy(state.unfolded) > MOST_FITTED ? marked[0] : null);
+  state.unfolded = marked.length ? fittedAround(marked) : fitted();
+  redraw();
+  // Who took part stands at both ends of a graph: all of it, or the first of them where that would be too small.
+  if (marked.length && !view.whole(LEGIBLE)) view.centre(marked[0]);
   root.dataset.ready = "yes";
 }

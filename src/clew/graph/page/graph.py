@@ -82,9 +82,10 @@ def page_data(picture: Picture) -> dict[str, Any]:
     return {
         **packed(parts),
         "text": columns.text.values,
-        "places": [[place.file, place.line, place.function, place.source] for place in columns.places.values],
+        "places": [[place.short, place.function, place.full, place.source] for place in columns.places.values],
         "attributes": columns.attributes,
         "remarks": columns.remarks,
+        "variables": columns.variables,
         "releases": [
             {
                 "call": release.call,

@@ -42,12 +42,12 @@ function describe(model, moment, item, actions) {
 }
 
 function describeNode(model, moment, node, actions) {
-  const title = model.text[model.title[node]];
+  const title = headingOf(model, node);
   const state = stateOf(model, moment, node);
   const parts = [element("h2", {}, ...breakable(title, /(?<=[a-z0-9])(?=[A-Z])/), element("span", { class: `chip ${state}` }, state === "plain" ? "saved nothing" : state))];
   if (model.place[node] >= 0) {
-    const [file, line, name, source] = model.places[model.place[node]];
-    parts.push(element("p", { class: "place" }, ...breakable(`${file}:${line} in ${name}`, /(?<=\/)(?=\w)/)));
+    const [, , full, source] = model.places[model.place[node]];
+    parts.push(element("p", { class: "place" }, ...breakable(full, /(?<=\/)(?=\w)/)));
     if (source) parts.push(element("pre", {}, source));
   }
   if (model.remarks[node]) parts.push(element("p", {}, model.remarks[node]));

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import html
 import linecache
-import os
 from collections.abc import Iterable, Mapping
+
+from ..._cells import file_text
 
 _AROUND = 4  # lines before and after
 _FAR = 8  # lines: what is nearer stands in one excerpt
@@ -49,7 +50,7 @@ def _excerpt(file: str, marked: Mapping[int, str], function: str) -> str:
         kind = ' class="marked"' if number in marked else ""
         rows.append(f"<tr{kind}><td>{number}</td><td><code>{text}</code>{said}</td></tr>")
     inside = f" in {html.escape(function)}" if function else ""
-    heading = f"<figcaption>{html.escape(os.path.basename(file))}{inside}</figcaption>"
+    heading = f"<figcaption>{html.escape(file_text(file))}{inside}</figcaption>"
     return f'<figure class="source">{heading}<table><tbody>{"".join(rows)}</tbody></table></figure>'
 
 

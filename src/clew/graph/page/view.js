@@ -143,10 +143,13 @@ class View {
     this.move(x, this.size.height * scale > height ? 0 : (height - this.size.height * scale) / 2, scale);
   }
 
-  whole() {
+  // Shows all of it, unless that needs a smaller scale than the least; says whether it does.
+  whole(least = 0) {
     const [width, height] = [this.svg.clientWidth, this.svg.clientHeight];
     const scale = Math.min(1.25, width / this.size.width, height / this.size.height);
+    if (scale < least) return false;
     this.move((width - this.size.width * scale) / 2, (height - this.size.height * scale) / 2, scale);
+    return true;
   }
 
   centre(item, scale = Math.max(this.at.scale, 0.8)) {

@@ -92,6 +92,7 @@ class Columns:
     slot_storage: array[int] = field(default_factory=lambda: array("I"))  # equal numbers share memory
     attributes: dict[int, str] = field(default_factory=dict)
     remarks: dict[int, str] = field(default_factory=dict)
+    variables: dict[int, str] = field(default_factory=dict)  # of the user's, that hold the results of operations
     nodes: list[weakref.ref[Any] | None] = field(default_factory=list)
     storages: Table = field(default_factory=Table)
 

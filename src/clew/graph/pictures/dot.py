@@ -74,5 +74,5 @@ def quoted(text: str) -> str:
 
 
 def _label(row: Row) -> str:
-    lines = [row.title, row.shape, row.place.short if row.place is not None else "", row.attributes]
+    lines = [row.heading, row.shape, row.place.short if row.place is not None else "", row.attributes]
     return "\n".join(line for line in lines if line)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from types import FrameType
 from typing import Any
 
 from ... import _core
@@ -13,7 +14,7 @@ from ..model.protocol import Node, Tensor, is_node, is_tensor
 from ..model.walk import walk
 from ..program import modules
 from ..program.frames import user_frames
-from ..program.names import names_of_leaves
+from ..program.names import MOST_FOR_LEAVES, names_of, names_of_leaves
 from .arrange import Naming, arrange
 from .columns import LEAF, RESULT, Columns, Entry, ordered, shape_text
 from .data_inputs import names_by_storage
@@ -46,7 +47,7 @@ def draw(
         params: names for leaves, such as ``dict(model.named_parameters())``. An operation that uses ``layers.3.weight``
             is drawn as part of the module ``layers.3``. You may also name tensors without a gradient, such as a batch
             or labels. By default, leaves get names from the variables of the calling functions:
-            ``model.layers.3.weight``.
+            ``model.layers.3.weight``. Results of operations have those names, too: ``h = TanhBackward0``.
         show_attrs: whether boxes list the attributes of operations (``dim``, ``exponent``).
         show_saved: whether to draw what each node saved.
         max_attr_chars: attributes are cut to as many characters.
@@ -65,7 +66,7 @@ def draw(
         >>> loss = (weight * weight).sum()
         >>> picture = clew.graph.draw(loss, params={"weight": weight})
         >>> [row.title for row in picture.rows()]
-        ['weight', 'MulBackward0', 'SumBackward0', 'result']
+        ['weight', 'MulBackward0', 'SumBackward0', 'loss']
     """
     results = _results(x)
     if params is not None and not isinstance(params, Mapping):
@@ -76,10 +77,8 @@ def draw(
     nodes = walk([node for _, _, node in results if node is not None])
     if len(nodes) > most_nodes:
         return Picture(summary=summarise(nodes))
-    if params is None:
-        names = names_of_leaves(nodes, user_frames(sys._getframe(1)))
-    else:
-        names = {id(tensor): name for name, tensor in params.items()}
+    frames = user_frames(sys._getframe(1))
+    names = names_of_leaves(nodes, frames) if params is None else {id(tensor): name for name, tensor in params.items()}
     operations = ordered(nodes)
     leaves = [node for node in nodes if isinstance(node, _core.AccumulateGrad)]
     naming = Naming(
@@ -89,12 +88,31 @@ def draw(
         max_attr_chars if show_attrs else 0,
     )
     groups, columns = arrange(operations, leaves, naming)
+    variables = _variables(nodes, [tensor for _, tensor, _ in results if tensor is not None], frames)
+    for row, reference in enumerate(columns.nodes):
+        node = reference() if reference is not None else None
+        if node in variables and all(node is not drawn for _, tensor, drawn in results if tensor is not None):
+            columns.variables[row] = variables[node]
     for name, tensor, node in results:
         if tensor is not None:
-            _add_result(columns, groups, nodes, name, tensor, node, names)
+            given = isinstance(x, Mapping) or node is None
+            _add_result(columns, groups, nodes, name if given else variables.get(node, name), tensor, node, names)
     picture = Picture(columns, groups, show_saved=show_saved)
     picture.snapshot()
     return picture
+
+
+def _variables(nodes: Sequence[Node], results: list[Any], frames: list[FrameType]) -> dict[Node | None, str]:
+    """What the running code calls the results of operations; of what is drawn first."""
+    inside = set(nodes)
+    living = [one for one in _core.live_tensors() if not one.is_leaf and one._held_node in inside]
+    found = names_of([*results, *living], frames, MOST_FOR_LEAVES).tensors
+    named: dict[Node | None, str] = {}
+    for tensor in (*results, *living):
+        name = found.get(id(tensor))
+        if name is not None and ":" not in name:
+            named.setdefault(tensor.grad_fn, name)
+    return named
 
 
 def _results(x: Any) -> list[tuple[str, Any, Node | None]]:

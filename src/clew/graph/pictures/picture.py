@@ -43,6 +43,7 @@ class Row:
 
     kind: str
     title: str
+    variable: str  # of the user's, that holds the result of an operation
     shape: str
     place: Place | None
     inputs: tuple[int, ...]
@@ -56,6 +57,11 @@ class Row:
     flops: float | None  # of the forward
     forward_ns: int  # 0: not measured
     backward_ns: int
+
+    @property
+    def heading(self) -> str:
+        """Its title, and before it the variable that holds its result: ``h = TanhBackward0``."""
+        return f"{self.variable} = {self.title}" if self.variable else self.title
 
 
 class Picture:
@@ -130,6 +136,7 @@ class Picture:
             yield Row(
                 kind=KINDS[columns.kind[row]],
                 title=columns.text.values[columns.title[row]],
+                variable=columns.variables.get(row, ""),
                 shape=columns.text.values[columns.shape[row]],
                 place=None if place < 0 else columns.places.values[place],
                 inputs=tuple(inputs[row]),
@@ -210,7 +217,12 @@ class Picture:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the page, which needs nothing."""
-        return page_html(self.html)
+        return page_html(self.html, svg=self.svg)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """The page, and the SVG for what shows no pages, such as a PDF of the notebook."""
+        svg = self.svg
+        return {"text/plain": repr(self), "image/svg+xml": svg, "text/html": page_html(self.html, svg=svg)}
 
     def save(self, path: str | Path) -> Path:
         """Write the picture in the format of the suffix: ``.html``, ``.svg``, ``.png``, ``.dot`` or ``.gv``.

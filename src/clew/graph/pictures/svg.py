@@ -167,7 +167,7 @@ def _bytes_line(slots: Sequence[SlotRow]) -> str:
 
 
 def _lines(row: Row, show_saved: bool, module: str) -> list[str]:
-    lines = [row.title, module]
+    lines = [row.heading, module]
     lines.append(" · ".join(text for text in (row.place.short if row.place else "", row.shape) if text))
     lines.append(row.attributes)
     if show_saved:

@@ -114,6 +114,20 @@ def assigned_at(file: str, line: int) -> str | None:
     return None
 
 
+def step_called_at(file: str, line: int) -> str | None:
+    """The call of a method `step` in the statement on a line, as of an optimizer: "self.optimizer.step()".
+
+    Example:
+        >>> step_called_at("no such file", 3) is None
+        True
+    """
+    statement = statement_at(file, line)
+    for node in ast.walk(statement) if statement is not None and not hasattr(statement, "body") else ():
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "step":
+            return f"{ast.unparse(node.func)}()"
+    return None
+
+
 def _path_to(file: str, line: int) -> list[ast.AST]:
     """The parts of the file's tree that contain the line, from the outermost in."""
     found: list[ast.AST] = []

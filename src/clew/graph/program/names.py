@@ -7,6 +7,8 @@ text (variables of a closure, a generator or a traceback) the name follows a col
 
 from __future__ import annotations
 
+import re
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,8 +17,9 @@ from typing import Any
 
 from ... import _core
 from .containers import SKIPPED, children, is_module, is_optimizer, is_parameter
-from .frames import scopes_of
+from .frames import scopes_of, user_frames
 
+_IPYTHONS = re.compile(r"_{1,3}|_\d+|_i{1,3}|_i\d+|_[oid]h|In|Out|get_ipython|exit|quit")
 MOST_OBJECTS = 1_000_000  # after so many the search stops: a data set of Python objects is not worth more
 MOST_FOR_LEAVES = 100_000  # where names are asked for by the way
 
@@ -54,13 +57,32 @@ def find_tensors(
 
 
 def own_names(scopes: Scopes) -> list[tuple[str, object]]:
-    """The user's variables. Some are not the user's: ``.0`` in a comprehension, ``@py_assert1`` under pytest."""
+    """The user's variables. Some are not the user's: ``.0`` in a comprehension, ``@py_assert1`` under pytest, and in a
+    notebook what IPython keeps of cells, ``_``, ``_4``, ``Out``."""
     return [
         (name, value)
         for scope in scopes
         for name, value in list(scope.items())
-        if name.isidentifier() and not name.startswith("__")
+        if name.isidentifier() and not name.startswith("__") and not (_IPYTHONS.fullmatch(name) and "_oh" in scope)
     ]
+
+
+def variable_of(value: object) -> str | None:
+    """What the innermost running function of the user's, or its module, calls an object.
+
+    Example:
+        >>> data = object()
+        >>> variable_of(data)
+        'data'
+    """
+    scopes = scopes_of(user_frames(sys._getframe(1))[:1])
+    return next((name for name, held in own_names(scopes) if held is value), None)
+
+
+def results_of_cells(scopes: Scopes) -> list[tuple[str, object]]:
+    """What IPython keeps of cells: ``Out[4]``, which no variable of the user's refers to."""
+    kept = [scope["_oh"] for scope in scopes if isinstance(scope.get("_oh"), dict)]
+    return [(f"Out[{number}]", value) for results in kept for number, value in list(results.items())]  # type: ignore[attr-defined]
 
 
 def search(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .frames import user_frames
@@ -13,11 +13,17 @@ from .frames import user_frames
 _alive: weakref.WeakKeyDictionary[Any, tuple[str, int, str] | None] = weakref.WeakKeyDictionary()
 
 
+# Called with each optimizer that is made.
+made_listeners: list[Callable[[Any], None]] = []
+
+
 def optimizer_is_here(optimizer: Any) -> None:
     """Called by each optimizer when it is made."""
     callers = user_frames(sys._getframe(1))
     code = callers[0].f_code if callers else None
     _alive[optimizer] = code and (code.co_filename, callers[0].f_lineno, code.co_qualname)
+    for listener in list(made_listeners):
+        listener(optimizer)
 
 
 def made_at(optimizer: Any) -> tuple[str, int, str] | None:
