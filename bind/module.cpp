@@ -1,16 +1,12 @@
 // The module clew._core.
 #include <nanobind/nanobind.h>
 
-#include "bind/calls/autocast.h"
 #include "bind/calls/backward.h"
-#include "bind/calls/forward_mode.h"
 #include "bind/calls/function.h"
-#include "bind/calls/interpreter.h"
 #include "bind/calls/linear_systems.h"
 #include "bind/calls/operation.h"
 #include "bind/calls/optimizer_step.h"
 #include "bind/calls/python_operation.h"
-#include "bind/calls/vmap.h"
 #include "bind/data/interop.h"
 #include "bind/errors.h"
 #include "bind/graph/graph_totals.h"
@@ -22,6 +18,10 @@
 #include "bind/keep/compiled.h"
 #include "bind/keep/program.h"
 #include "bind/modes.h"
+#include "bind/transforms/autocast.h"
+#include "bind/transforms/forward_mode.h"
+#include "bind/transforms/interpreter.h"
+#include "bind/transforms/vmap.h"
 #include "bind/types/device.h"
 #include "bind/types/dtype.h"
 #include "bind/types/objects.h"

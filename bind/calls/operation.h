@@ -12,7 +12,7 @@ namespace clew::bind {
 
 struct Arguments;  // bind/calls/parse.h
 
-// What a region of autocast does with the arguments of a call: Note [Autocast] in bind/calls/autocast.h.
+// What a region of autocast does with the arguments of a call: Note [Autocast] in bind/transforms/autocast.h.
 enum class Autocast : std::uint8_t {
     None,
     Lower,    // they are cast to the dtype of the region

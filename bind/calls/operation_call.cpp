@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "bind/calls/autocast.h"
 #include "bind/calls/operation.h"
 #include "bind/calls/operation_object.h"
 #include "bind/calls/parse.h"
@@ -13,6 +12,7 @@
 #include "bind/data/buffer.h"
 #include "bind/data/interop.h"
 #include "bind/errors.h"
+#include "bind/transforms/autocast.h"
 #include "bind/types/objects.h"
 #include "bind/types/torch_function.h"
 #include "core/base/error.h"

@@ -8,12 +8,12 @@
 #include <nanobind/stl/string.h>
 
 #include "bind/calls/parse.h"
-#include "bind/calls/repeat.h"
 #include "bind/errors.h"
 #include "bind/graph/replay_events.h"
 #include "bind/graph/site.h"
 #include "bind/keep/program_file.h"
 #include "bind/keep/python_step.h"
+#include "bind/transforms/repeat.h"
 #include "bind/types/objects.h"
 #include "core/program/passes/passes.h"
 #include "core/program/record/leaves.h"

@@ -4,9 +4,9 @@
 
 #include <cstddef>
 
-#include "bind/calls/autocast.h"
 #include "bind/calls/parse.h"
 #include "bind/errors.h"
+#include "bind/transforms/autocast.h"
 #include "bind/types/objects.h"
 #include "bind/types/torch_function.h"
 #include "bind/types/type.h"

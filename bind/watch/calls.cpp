@@ -8,9 +8,9 @@
 #include <cstring>
 
 #include "bind/calls/operation_object.h"
-#include "bind/calls/vmap.h"
 #include "bind/errors.h"
 #include "bind/graph/site.h"
+#include "bind/transforms/vmap.h"
 #include "bind/types/objects.h"
 #include "bind/types/overridable.h"
 #include "core/base/error.h"

@@ -1,7 +1,7 @@
 """PyTorch's lists of what `autocast` casts on the CPU, and what calls of these names do with their arguments.
 
 Importing this module gives the rules to the operations and to the public functions of these names (Note [Autocast] in
-bind/calls/autocast.h). The first region does so. tests/test_autocast.py compares the lists with those of PyTorch.
+bind/transforms/autocast.h). The first region does so. tests/test_autocast.py compares the lists with those of PyTorch.
 """
 
 from __future__ import annotations

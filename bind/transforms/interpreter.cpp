@@ -1,4 +1,4 @@
-#include "bind/calls/interpreter.h"
+#include "bind/transforms/interpreter.h"
 
 #include <algorithm>
 #include <array>
@@ -8,9 +8,9 @@
 #include <nanobind/stl/string.h>
 
 #include "bind/calls/parse.h"
-#include "bind/calls/repeat.h"
 #include "bind/errors.h"
 #include "bind/graph/node_sequence.h"
+#include "bind/transforms/repeat.h"
 #include "bind/types/objects.h"
 #include "core/base/error.h"
 #include "core/kernels/memory/copy.h"

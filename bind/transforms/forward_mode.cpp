@@ -1,4 +1,4 @@
-#include "bind/calls/forward_mode.h"
+#include "bind/transforms/forward_mode.h"
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-#include "bind/calls/autocast.h"
+#include "bind/transforms/autocast.h"
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-#include "bind/calls/vmap.h"
+#include "bind/transforms/vmap.h"
 
 #include <string_view>
 #include <unordered_set>

@@ -1,4 +1,4 @@
-#include "bind/calls/repeat.h"
+#include "bind/transforms/repeat.h"
 
 #include <cstring>
 #include <vector>
