@@ -79,6 +79,8 @@ void init_vmap(nb::module_& module) {
         "begin_batch",
         [](std::int64_t size, const char* randomness) { return begin_batch(size, randomness_from(randomness)); },
         nb::arg("size"), nb::arg("randomness"), "Begins a batch on this thread; gives its number.");
+    module.def("refused_writes", &refused_writes,
+               "How often a write of samples that are alike into a tensor that is none was refused on this thread.");
     module.def("end_batch", &end_batch, nb::arg("batch"), "Ends the batch that began last.");
     module.def(
         "active_batches",

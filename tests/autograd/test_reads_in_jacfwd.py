@@ -26,6 +26,15 @@ def clipped(x: Any) -> Any:
     return y
 
 
+def filled(m: Any, x: Any) -> Any:
+    """Writes into a tensor of its own making, which PyTorch's jacfwd, whose point has no batch, takes."""
+    out = m.zeros(2, 3, dtype=x.dtype)
+    for i in range(3):
+        out[0, i] = x[i] ** 3
+    out[1] += x * x.sum()
+    return out.prod(0).sum() if out[0, 0] > 0 else out.sum()
+
+
 FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "bool": lambda m, x: (x**2).sum() if (x > 0).any() else x.prod(),
     "item": lambda m, x: (x * x.max().item()).sum() ** 2,
@@ -41,6 +50,7 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "a gradient": lambda m, x: branch(m.func.grad(lambda x: (x**3).sum())(x), x),
     "a pulled cotangent": lambda m, x: branch(m.func.vjp(lambda x: x**3, x)[1](x)[0], x),
     "an assignment by a mask": lambda m, x: clipped(x).prod() * x.sum(),
+    "written element by element": filled,
     "a checked loss": lambda m, x: m.nn.functional.gaussian_nll_loss(x, x * 2, x * x),
 }
 WAYS: dict[str, Callable[[Any, Any, Any], Any]] = {
@@ -63,6 +73,9 @@ WAYS: dict[str, Callable[[Any, Any, Any], Any]] = {
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("way", WAYS)
 def test_as_pytorch(function: str, way: str) -> None:
+    if way.startswith("vmap") and function == "written element by element":
+        pytest.skip("who calls vmap gets its batch: only jacfwd can take the directions one by one")
+
     def derivative(module: Any, way: str) -> Any:
         x = module.tensor([1.0, 2.0, -3.0], dtype=module.float64)
         return WAYS[way](module, lambda x: FUNCTIONS[function](module, x), x).tolist()
@@ -117,3 +130,41 @@ def test_a_write_of_what_differs_ends_it() -> None:
 
     with pytest.raises(RuntimeError):
         torch.vmap(written)(torch.eye(3))
+
+
+def test_a_function_that_writes_and_draws() -> None:
+    def f(x: Any) -> Any:
+        out = torch.zeros(3)
+        out[0] = x[0] * torch.rand(())
+        return out
+
+    x = torch.ones(3)
+    with pytest.raises(RuntimeError, match="random"):
+        torch.func.jacfwd(f)(x)
+    torch.manual_seed(0)
+    drawn = torch.rand(()).item()
+    torch.manual_seed(0)
+    assert torch.func.jacfwd(f, randomness="same")(x)[0].tolist() == [drawn, 0.0, 0.0]
+
+
+def test_aux_of_a_function_that_writes() -> None:
+    def f(x: Any) -> Any:
+        out = torch.zeros(3)
+        out[:2] = x**2
+        return out, (out.sum(), x)
+
+    jacobian, (total, point) = torch.func.jacfwd(f, has_aux=True)(torch.tensor([1.0, 2.0]))
+    assert jacobian.tolist() == [[2.0, 0.0], [0.0, 4.0], [0.0, 0.0]]
+    assert total.item() == 5
+    assert point.tolist() == [1.0, 2.0]
+
+
+def test_a_write_under_vmap_is_refused() -> None:
+    def f(x: Any) -> Any:
+        out = torch.zeros(3)
+        out[0] = x.sum()
+        return out
+
+    for call in (lambda: torch.vmap(f)(torch.ones(2, 3)), lambda: torch.vmap(torch.func.jacfwd(f))(torch.ones(2, 3))):
+        with pytest.raises(RuntimeError, match=r"copy_.* is not possible because there exists a Tensor"):
+            call()

@@ -16,7 +16,9 @@ namespace clew {
 // Note [Samples that are alike]
 // jacfwd is a vmap over directions at one point. The point is expanded to the batch, since tangents belong to values,
 // but nothing that is computed from it alone differs from sample to sample. This is followed from call to call, so that
-// such a value may be read (`if x.sum() > 0`) and decide how large a result is (`x[x > 0]`).
+// such a value may be read (`if x.sum() > 0`) and decide how large a result is (`x[x > 0]`). A tensor that the function
+// made of nothing has no axis for directions: where such a value is written into one, jacfwd takes direction after
+// direction instead (refused_writes() in batching.h).
 struct Batched {
     std::int64_t batch;  // which vmap: those that began later have larger numbers
     Tensor value;        // axis 0 is the batch

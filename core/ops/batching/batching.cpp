@@ -13,6 +13,7 @@ namespace clew {
 namespace {
 
 std::int64_t last_batch = 0;
+thread_local std::int64_t refused = 0;
 
 std::vector<std::unique_ptr<Batching>>& batches() {
     thread_local std::vector<std::unique_ptr<Batching>> all;
@@ -73,9 +74,10 @@ std::string advice_for(const std::string& name) {
 }
 
 // What is written must have a place for each sample.
-void check_written(const OpCall& call, std::int64_t batch) {
+void check_written(const OpCall& call, const batching::Call& seen, std::int64_t batch) {
     for_each_written(call, [&](const Tensor& written) {
         if (is_batched_by(written, batch)) return;
+        refused += seen.alike();
         const char* name = name_of(call);
         fail(ErrorKind::Runtime,
              "vmap: %s(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has "
@@ -147,7 +149,7 @@ void Batching::handle(OpCall& call) {
         case Form::Accumulate:
             fail(ErrorKind::NotImplemented, "vmap: gradients of a batch can't be added to one tensor");
         default:
-            check_written(call, batch);
+            check_written(call, seen, batch);
             call.op.is(kAxesInPlace) ? change_axes(call) : run_batched(seen);
             note_alike(call, seen.alike());
     }
@@ -183,6 +185,8 @@ void end_batch(std::int64_t batch) {
     batches().back()->pop();
     batches().pop_back();
 }
+
+std::int64_t refused_writes() { return refused; }
 
 const std::vector<const Batching*>& active_batches() {
     thread_local std::vector<const Batching*> active;

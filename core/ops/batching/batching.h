@@ -42,5 +42,7 @@ std::int64_t begin_batch(std::int64_t size, Batching::Randomness randomness);
 void end_batch(std::int64_t batch);
 // Of this thread, from the outermost.
 const std::vector<const Batching*>& active_batches();
+// How often, on this thread, a write was refused that would have been one value for all samples, which are alike.
+std::int64_t refused_writes();
 
 }  // namespace clew

@@ -8,6 +8,7 @@ from typing import Any
 
 import clew
 
+from .. import _core
 from .._core import Tensor
 from ..utils._pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from ._gradients import vjp
@@ -83,7 +84,8 @@ def jacfwd(func: Func, argnums: Argnums = 0, has_aux: bool = False, *, randomnes
         func: takes tensors, or trees of them; returns a tensor or a tree of tensors.
         argnums: which arguments to differentiate by.
         has_aux: `func` returns a tuple of the output and something else, which comes back with the Jacobian.
-        randomness: as of `vmap`, in which `func` runs.
+        randomness: as of `vmap`, in which `func` runs. A `func` that writes what it computes into tensors that it
+            makes (`out = torch.zeros(3); out[i] = x[i]`) runs for each element of the input by itself.
 
     Returns:
         As of `jacrev`.
@@ -104,7 +106,16 @@ def jacfwd(func: Func, argnums: Argnums = 0, has_aux: bool = False, *, randomnes
         def push(direction: Any) -> tuple[Any, ...]:
             return jvp(of_chosen, primals, direction, has_aux=has_aux)[1:]
 
-        columns, *aux = clew.vmap(push, randomness=randomness)(_basis(spec_of_inputs, inputs))
+        directions = _basis(spec_of_inputs, inputs)
+        refused, start = _core.refused_writes(), _core.default_stream().get_state()
+        try:
+            columns, *aux = clew.vmap(push, randomness=randomness)(directions)
+        except RuntimeError:
+            if _core.refused_writes() == refused:
+                raise
+            columns = None
+        if columns is None:
+            columns, *aux = _one_by_one(push, directions, randomness, start)
 
         def blocks(column: Tensor) -> Any:
             parts = [
@@ -118,6 +129,31 @@ def jacfwd(func: Func, argnums: Argnums = 0, has_aux: bool = False, *, randomnes
         return (found, tree_map(lambda one: one[0], aux[0])) if has_aux else found
 
     return wrapped
+
+
+def _one_by_one(
+    push: Callable[[Any], tuple[Any, ...]], directions: Any, randomness: str, start: bytes
+) -> tuple[Any, ...]:
+    """`push` along each direction by itself, for a function that writes its values into tensors of its own making.
+
+    These have no axis for directions, so all of them at once would not fit.
+    """
+    rows, spec = tree_flatten(directions)
+    stream, found = _core.default_stream(), []
+    stream.set_state(start)
+    for number in range(len(rows[0])):
+        if randomness == "same":
+            stream.set_state(start)
+        found.append(tree_flatten(push(tree_unflatten([one[number] for one in rows], spec))))
+        if randomness == "error" and stream.get_state() != start:
+            raise RuntimeError(
+                "jacfwd: expected a function that draws no random numbers, got one that does. To do: draw before, or "
+                "say randomness='same' or 'different'"
+            )
+    result: tuple[Any, ...] = tree_unflatten(
+        [clew.stack(list(of_one)) for of_one in zip(*(leaves for leaves, _ in found), strict=True)], found[0][1]
+    )
+    return result
 
 
 def hessian(func: Func, argnums: Argnums = 0) -> Callable[..., Any]:

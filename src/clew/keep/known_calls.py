@@ -36,7 +36,7 @@ _READS = """
     clew._core.make_dual clew._core.primal_of clew._core.tangent_of clew._core.give_tangent clew._core.write_tangent
     clew._core.carry_tangents
     clew._core.begin_batch clew._core.end_batch clew._core.make_batched clew._core.batch_value
-    clew._core.randomness_of clew._core.carry_alike
+    clew._core.randomness_of clew._core.carry_alike clew._core.refused_writes
     clew._core.asks_for_derivative
     clew._core.batch_of clew._core.increment_version clew._core.broadcast_shapes clew._core._makes_meta
     clew._core.choose_stream clew._core._set_makes_meta clew._core.default_stream clew.ops.einsum.make_plan
