@@ -108,7 +108,7 @@ class Call {
 public:
     Call(OpCall& call, PythonInterpreter& handler) : call_(&call), handler_(handler) {}
     void end() { call_ = nullptr; }
-    bool has_run() const { return has_run_; }
+    bool has_results() const { return has_results_; }
 
     std::string form() const { return form_name(call().form); }
     std::string name() const {
@@ -156,7 +156,7 @@ private:
     }
     OpCall* call_;
     PythonInterpreter& handler_;
-    bool has_run_ = false;
+    bool has_run_ = false, has_results_ = false;
 };
 
 class PythonInterpreter : public Interpreter {
@@ -177,7 +177,7 @@ public:
         PyObject* const result = PyObject_CallOneArg(handler_.ptr(), view.ptr());
         seen.end();
         Py_DECREF(checked(result));
-        if (call.form == Form::Functional && !seen.has_run())
+        if (call.form == Form::Functional && !seen.has_results())
             fail(ErrorKind::Runtime, "%s: expected the interpreter to run() the call", call.op.name);
     }
 
@@ -204,6 +204,7 @@ void Call::run() {
     OpCall& call = this->call();
     if (std::exchange(has_run_, true)) fail(ErrorKind::Runtime, "Call.run: it has run already");
     handler_.run(call);
+    has_results_ = true;
 }
 
 // A handler that leads back to its interpreter is garbage together with it.
