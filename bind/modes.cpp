@@ -90,7 +90,7 @@ nb::dict measured() {
     return result;
 }
 
-nb::list tracked() {
+nb::list living() {
     nb::list result;
     for (TensorObject* tensor = living_tensors; tensor; tensor = tensor->next)
         if (tensor->layout && tensor->storage) result.append(nb::borrow(as_object(tensor)));
@@ -177,7 +177,7 @@ void init_modes(nb::module_& m) {
         nb::arg("on"), "Starts (and resets) or stops measuring where the time goes.");
     m.def("timings", measured, "Nanoseconds since timing(True).");
     m.def("graph_counters", counters, "What was built, saved and freed so far.");
-    m.def("live_tensors", tracked, "All tracked tensors.");
+    m.def("live_tensors", living, "All living tensors.");
     m.def("memory_stats", memory, "The allocator's own counts, in bytes as requested.");
     m.def("reset_peak", reset_peak, "Makes the peak what is live now.");
     m.def("empty_cache", empty_cache, "Gives cached blocks back to the system.");

@@ -66,7 +66,7 @@ void make_unique(std::vector<Pointer>& pointers) {
     pointers.erase(std::unique(pointers.begin(), pointers.end()), pointers.end());
 }
 
-// Storages that the graphs of tracked tensors hold, but for those of `owners` and of tensors that only graphs hold; in
+// Storages that the graphs of living tensors hold, but for those of `owners` and of tensors that only graphs hold; in
 // order.
 std::vector<const Storage*> held_by_others(const Counts& counts, const nb::tuple& owners) {
     std::unordered_set<const TensorObject*> left_out = counts.packed_tensors;
@@ -88,9 +88,9 @@ void sum_held(Counts& counts, const nb::tuple* owners) {
     if (counts.storages.empty()) return;
     GraphTotals& totals = counts.totals;
     make_unique(counts.storages);
-    std::unordered_set<const Storage*> tracked;
+    std::unordered_set<const Storage*> living;
     for (TensorObject* tensor = living_tensors; tensor; tensor = tensor->next)
-        if (tensor->layout) tracked.insert(tensor->storage.get());
+        if (tensor->layout) living.insert(tensor->storage.get());
     std::vector<const Storage*> others;
     if (owners) others = held_by_others(counts, *owners);
     for (const Storage* storage : counts.storages) {
@@ -100,7 +100,7 @@ void sum_held(Counts& counts, const nb::tuple* owners) {
             continue;
         }
         totals.held_bytes += bytes;
-        if (tracked.contains(storage)) {
+        if (living.contains(storage)) {
             totals.shared.emplace_back(storage, bytes);
             continue;
         }

@@ -18,7 +18,7 @@ struct GraphTotals {
     std::int64_t held_bytes = 0, foreign_bytes = 0;
     std::int64_t graph_only_bytes = 0, staying_bytes = 0;                   // of held_bytes
     std::int64_t freed_bytes = 0, released_bytes = 0, elsewhere_bytes = 0;  // the others are parts of the first
-    std::vector<std::pair<const Storage*, std::int64_t>> shared{};          // held, and a tracked tensor has it too
+    std::vector<std::pair<const Storage*, std::int64_t>> shared{};          // held, and a living tensor has it too
     std::vector<std::pair<std::uint64_t, std::int64_t>> dropped{};  // freed, but not to the allocator: by identity
     std::vector<Ref<Release>> releases{};
 };

@@ -15,13 +15,12 @@ namespace nb = nanobind;
 namespace clew::bind {
 namespace {
 
-constexpr std::int64_t kBlock =
-    4;                     // iterations; the fewest tracked nodes of a block are compared with the block before
-constexpr int kRises = 2;  // so many blocks in a row with more than the one before are a reason to look
+constexpr std::int64_t kBlock = 4;  // iterations; the fewest living nodes of a block are compared with the block before
+constexpr int kRises = 2;           // so many blocks in a row with more than the one before are a reason to look
 constexpr std::int64_t kTimes = 2;  // after such a look only when there are this many times as many: the rise is known
 constexpr std::int64_t kForget = 64;              // iterations after which such a look is forgotten
 constexpr std::int64_t kRegularly = 8;            // iterations between two looks that have no reason
-constexpr std::int64_t kMostForRoutine = 20'000;  // tracked nodes; a look at more has to have a reason
+constexpr std::int64_t kMostForRoutine = 20'000;  // living nodes; a look at more has to have a reason
 constexpr std::int64_t kSuspicious = 6;  // from so many iterations on a line that holds more than before is followed up
 constexpr std::uint64_t kLeaf = (std::uint64_t{1} << 48) - 1;  // the sequence of AccumulateGrad nodes
 
@@ -162,7 +161,7 @@ void init_growth_watch(nb::module_& m) {
         .def("of", &Iterations::of, nb::arg("sequence"), "The number of the iteration that made this node.")
         .def_prop_ro("latest", &Iterations::latest, "The number of the one that ended last.")
         .def_prop_ro("remembered", &Iterations::remembered, "Of how many ends the place is known.");
-    nb::class_<LookSchedule>(m, "LookSchedule", "When the growth watch looks at the tracked graphs.")
+    nb::class_<LookSchedule>(m, "LookSchedule", "When the growth watch looks at the living graphs.")
         .def(nb::init<nb::object, bool>(), nb::arg("clock").none() = nb::none(), nb::arg("always") = false)
         .def("is_due", &LookSchedule::is_due, nb::arg("nodes_alive"), "Counts an iteration, at whose end so many live.")
         .def(

@@ -28,7 +28,7 @@ private:
     std::vector<std::uint64_t> ends_{};
 };
 
-// Decides after each iteration, from the number of tracked nodes alone, whether to look: rarely while nothing grows,
+// Decides after each iteration, from the number of living nodes alone, whether to look: rarely while nothing grows,
 // and never for more than a few percent of the time.
 class LookSchedule {
 public:

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "bind/calls/backward.h"
+#include "bind/calls/backward_alarm.h"
+#include "bind/calls/backward_log.h"
 #include "bind/errors.h"
-#include "bind/graph/backward_alarm.h"
-#include "bind/graph/backward_log.h"
 #include "bind/graph/growth_watch.h"
 #include "bind/graph/node_sequence.h"
 #include "bind/graph/node_set.h"
@@ -131,7 +131,7 @@ void init_watching(nb::module_& m) {
         .def(nb::init<>())
         .def("stop", &Timeline::stop, "What happens later is not written down.")
         .def("allocations_of", allocations_of, nb::arg("storages"),
-             "For the number of each tracked storage that of its allocation, or -1 if it was there before.")
+             "For the number of each living storage that of its allocation, or -1 if it was there before.")
         .def("columns", timeline_columns, "What was written, as columns of int64 in bytes, and the sites.");
     nb::class_<SteppedBackward>(m, "SteppedBackward", "A backward that runs one node at a time.")
         .def("next", next_step, "Runs a node: (node, gradients that came, gradients sent on); None at the end.");

@@ -37,7 +37,7 @@ std::string kind_name(const char* op, const Node& node);
 const OpDef* op_in_file(const std::string& name);
 const NodeKind& kind_of_name(const std::string& name);
 
-// Nodes of the graphs of tracked tensors, the oldest first.
+// Nodes of the graphs of living tensors, the oldest first.
 nanobind::list nodes_to_python(const Program& program, const std::vector<int>& kept);
 std::vector<int> nodes_below(const Program& program, Node* root, std::vector<int> found);
 void nodes_from_python(Program& program, nanobind::list data, std::vector<NodeRef>& made);

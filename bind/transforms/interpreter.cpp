@@ -108,7 +108,7 @@ class Call {
 public:
     Call(OpCall& call, PythonInterpreter& handler) : call_(&call), handler_(handler) {}
     void end() { call_ = nullptr; }
-    bool has_run() const { return has_run_; }
+    bool has_results() const { return has_results_; }
 
     std::string form() const { return form_name(call().form); }
     std::string name() const {
@@ -156,8 +156,12 @@ private:
     }
     OpCall* call_;
     PythonInterpreter& handler_;
+<<<<<<< HEAD:bind/transforms/interpreter.cpp
     bool has_run_ = false;
     const bool autocast_ = mode(kAutocast);  // for a Function, whose forward is the user's; off while it is looked at
+=======
+    bool has_run_ = false, has_results_ = false;
+>>>>>>> wt-b:bind/calls/interpreter.cpp
 };
 
 class PythonInterpreter : public Interpreter {
@@ -179,7 +183,7 @@ public:
         PyObject* const result = PyObject_CallOneArg(handler_.ptr(), view.ptr());
         seen.end();
         Py_DECREF(checked(result));
-        if (call.form == Form::Functional && !seen.has_run())
+        if (call.form == Form::Functional && !seen.has_results())
             fail(ErrorKind::Runtime, "%s: expected the interpreter to run() the call", call.op.name);
     }
 
@@ -207,6 +211,7 @@ void Call::run() {
     if (std::exchange(has_run_, true)) fail(ErrorKind::Runtime, "Call.run: it has run already");
     const ModeGuard region(kAutocast, autocast_);
     handler_.run(call);
+    has_results_ = true;
 }
 
 // A handler that leads back to its interpreter is garbage together with it.

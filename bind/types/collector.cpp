@@ -2,7 +2,7 @@
 //
 // A hook may be put on a node that has a graph above it already, a tensor may get an attribute after views of it were
 // made. The nodes and tensors above are not tracked then, and a cycle through them would look alive for ever. So before
-// a full collection, and only if something of the kind has happened, one pass goes over all tracked tensors and the
+// a full collection, and only if something of the kind has happened, one pass goes over all living tensors and the
 // nodes below them, from old to new, and tracks whatever now leads to Python things.
 #include <algorithm>
 #include <unordered_set>

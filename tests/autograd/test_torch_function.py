@@ -381,3 +381,28 @@ def test_a_compiled_function_hands_items_of_an_iterator_to_a_function(torch):
         x = torch.full((3,), float(seed))
         assert f(x, x).item() == 6 * seed
     assert f.hits > 0
+
+
+def test_checks_and_transforms_call_the_grad_that_can_be_overridden(torch):
+    asked = []
+
+    class Watching(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            asked.append(func)
+            return func(*args, **(kwargs or {}))
+
+    x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    for call in (
+        lambda: torch.autograd.gradcheck(lambda x: x * x, (x,)),
+        lambda: torch.func.grad(lambda x: (x * x).sum())(x.detach()),
+        lambda: torch.autograd.functional.jacobian(lambda x: x * x, x.detach()),
+    ):
+        asked.clear()
+        with Watching():
+            call()
+        assert torch.autograd.grad in asked
+
+
+def test_functions_of_autograd_are_of_the_module_in_which_users_find_them(torch):
+    for function in (torch.autograd.grad, torch.autograd.backward):
+        assert function.__module__ == torch.autograd.__name__

@@ -408,3 +408,17 @@ def test_bad_input_is_refused_in_words(x):
         clew.graph.why_grad(loss, x, x)
     with pytest.raises(TypeError, match="return the loss, got NoneType"):
         clew.graph.why_grad(lambda: None, x)
+
+
+def test_a_complex_loss_and_one_whose_sum_overflows():
+    x = clew.tensor([1 + 2j], requires_grad=True)
+    told = clew.graph.why_grad((x * 2).sum(), x)
+    assert (told.verdict, told.norm) == ("fine", 2.0)
+    x = clew.full((2,), 3e38, requires_grad=True)
+    told = clew.graph.why_grad(x * 1.0, x)
+    assert (told.verdict, told.reasons) == ("fine", ())
+
+
+def test_a_python_number_is_no_tensor_without_history():
+    x, other = clew.ones(2, requires_grad=True), clew.zeros(2, requires_grad=True)
+    assert "reads values without history at" in clew.graph.why_grad((other * 2).sum(), x).needs

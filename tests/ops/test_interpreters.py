@@ -1,5 +1,6 @@
 """The stack of interpreters: who sees a call, in which order, and what they may do with it."""
 
+import contextlib
 import gc
 import threading
 import weakref
@@ -73,6 +74,18 @@ def test_a_call_has_to_be_run_and_is_over_afterwards():
     interpreter.pop()
     with pytest.raises(RuntimeError, match="it is over"):
         kept[0].run()
+
+
+def test_a_call_whose_error_is_swallowed_has_no_result():
+    def handle(call):
+        with contextlib.suppress(RuntimeError):
+            call.run()
+
+    x, y, interpreter = clew.ones(2), clew.ones(3), _core.Interpreter(handle)
+    interpreter.push()
+    with pytest.raises(RuntimeError, match="add: expected the interpreter to run"):
+        x + y
+    interpreter.pop()
 
 
 def test_a_call_runs_once():

@@ -41,7 +41,7 @@ private:
     KeptRegister& new_register(int reg) { return folded_.registers[static_cast<std::size_t>(reg)]; }
     int steps() const { return static_cast<int>(folded_.steps.size()); }
 
-    // folding.cpp
+    // rerolling.cpp
     bool in_loop(int memory) const;
     Maker maker_of(int memory) const;
     const Action* action_of(const Action* action);
@@ -56,7 +56,7 @@ private:
     void take_step(int index);
     void put_back(std::vector<int>& constants);
 
-    // folding_loops.cpp
+    // rerolled_loops.cpp
     class StepInputs;
     void keep_in_frame(int memory);
     void frame_all();

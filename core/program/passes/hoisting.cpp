@@ -18,7 +18,7 @@ namespace clew {
 // An optimizer's step over a large parameter runs as soon as nothing that follows needs the parameter as it was: behind
 // the product that makes its gradient and those that read it. These two are still in the cache then, in which not all
 // parameters fit. What counts the steps of this parameter, one number, goes with it. No other input overlaps what is
-// written: no replay would run then (InputCheck in guard.cpp).
+// written: no replay would run then (InputCheck in guards.cpp).
 class Hoisting {
 public:
     explicit Hoisting(Planner& planner) : planner_(planner), used_(planner.memories()) {}

@@ -13,7 +13,7 @@
 
 namespace clew {
 
-// Note [StripFusion]
+// Note [Strip fusion]
 // A group runs where the first of its calls was. A later call joins it if it needs nothing of the calls between, and
 // these nothing of it, and if it touches memory of the group at the same place, element for element, or beside it. What
 // is between are captured calls that can't fail. Two inputs may overlap somehow in a later replay, so that an input

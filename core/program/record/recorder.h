@@ -100,7 +100,7 @@ private:
     void once(std::string text);
     void note_backward(Tensors roots);
 
-    // aside.cpp
+    // passive_recorder.cpp
     bool is_over() { return passive_ && is_passive_over(); }
     bool is_passive_over();
     void forget();
@@ -176,7 +176,7 @@ private:
     EdgeOutline outline_edge(const Edge& edge);
     void outline_slots(NodeOutline& outline, Node& node);
 
-    // tracked.cpp
+    // tracked_tensors.cpp
     void leave();
     void unmark();
     void look_back();

@@ -6,7 +6,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
-from .._methods import publish
 from .._unsupported import missing_from
 from . import errors, graph
 from .anomaly_mode import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
@@ -72,9 +71,6 @@ def kineto_available() -> bool:
 
 
 _missing = missing_from(__name__)
-
-
-publish(["grad"], globals(), __name__)
 
 
 def __getattr__(name: str) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias, overload
 
 from .. import _core
 from .._core import Tensor
+from .._methods import publish
 from . import graph
 
 __all__ = ["backward", "grad"]
@@ -217,3 +218,8 @@ def _zeros_for(wanted: Tensor | graph.GradientEdge, requires_grad: bool) -> Tens
         return zeros_like(wanted, requires_grad=requires_grad)
     shape, dtype = wanted.node.outputs[wanted.output_nr]
     return zeros(shape, dtype=dtype, requires_grad=requires_grad)
+
+
+# Here, so that modules which import `grad` from this one call what users can override, too.
+publish(["grad"], globals(), "clew.autograd")
+backward.__module__ = "clew.autograd"

@@ -45,6 +45,11 @@ class Options:
         groups = [*self._recorded, *([] if optimizer is None else optimizer.param_groups)]
         return [group["lr"] for group in groups if isinstance(group.get("lr"), Tensor)]
 
+    def groups(self) -> list[list[Tensor]]:
+        """The parameters of each group; empty if the optimizer is gone."""
+        optimizer = self.optimizer()
+        return [] if optimizer is None else [group["params"] for group in optimizer.param_groups]
+
     def told(self) -> list[str]:
         """What differs, then and now; each option of each group, and the state, is told once."""
         optimizer: Any = self.optimizer()

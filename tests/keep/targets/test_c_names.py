@@ -204,6 +204,22 @@ def test_naming_a_number_says_how_a_number_gets_a_name():
         program.name(gain=0.5)
 
 
+def test_a_number_of_the_same_value_is_no_learning_rate_of_another_group(tmp_path):
+    w, v = clew.ones(2, requires_grad=True), clew.ones(2, requires_grad=True)
+    rate = clew.tensor(0.5)
+    optimizer = clew.optim.SGD([{"params": [w], "lr": rate}, {"params": [v], "lr": 0.5}])
+    (w * v).sum().backward()
+    with clew.keep_graph() as program:
+        optimizer.step()
+    program.name(w=w, v=v, rate=rate)
+    compiled = CompiledProgram(program, tmp_path)
+    compiled["rate"][...] = 0.0
+    before = compiled["w"].copy(), compiled["v"].copy()
+    compiled.call("run")
+    assert (compiled["w"] == before[0]).all()
+    assert (compiled["v"] == before[1] - 0.5).all()
+
+
 def test_a_learning_rate_of_a_program_from_a_file(tmp_path):
     w, rate = clew.ones(2, requires_grad=True), clew.tensor(0.25)
     optimizer = clew.optim.SGD([w], lr=rate)

@@ -160,7 +160,8 @@ class _Question:
             return self._told("none", [self._at(hop, "returns None", why) for hop in run.hops if hop.returns_none])
         size = norm(run.gradient)
         verdict = _verdict(size, norm(x.detach()))
-        reasons = [] if bool(self.loss.detach().isfinite().all()) else self._births()
+        is_finite = bool(self.loss.detach().isfinite().all())
+        reasons = [] if is_finite else self._births()
         if verdict == "not finite":
             reasons += self._not_finite(run)
         elif verdict == "zero":
@@ -169,7 +170,7 @@ class _Question:
             reasons += self._factors(run, verdict)
         if not x.is_leaf and not x.retains_grad:
             reasons.append(self._not_a_leaf())
-        if not reasons and not math.isfinite(float(self.loss.detach().sum())):
+        if not reasons and not is_finite:
             reasons.append(Finding("not finite", None, "the loss is not finite", "look at what it is computed from"))
         return self._told(verdict, reasons, size, path)
 
@@ -259,7 +260,7 @@ class _Question:
         """Lines at which the graph reads what has no history."""
         open_nodes = (node for node in self.nodes if any(below is None for below, _ in node.next_functions))
         places = dict.fromkeys(place.short for node in open_nodes if (place := Place.of(node.made_at)) is not None)
-        return f", and it reads tensors without history at {', '.join([*places][:_MOST_REASONS])}" if places else ""
+        return f", and it reads values without history at {', '.join([*places][:_MOST_REASONS])}" if places else ""
 
     def _not_a_leaf(self) -> Finding:
         text = "it is no leaf, so that backward() leaves its .grad None"

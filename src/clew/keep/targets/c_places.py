@@ -66,14 +66,9 @@ class Places:
         pointers: list[str] = []
         columns = zip(*map(_operands, alike), strict=True)
 
-        def bind(operand: Operand) -> Operand:
-            memory = Memory(operand.dtype, operand.memory.size, stored=operand.memory.stored)
-            found[memory] = self._place(next(columns), every.shape, pointers, operand is first.out)
-            picks = tuple(replace(pick, index=bind(pick.index)) for pick in operand.picks)
-            return replace(operand, memory=memory, offset=0, picks=picks)
-
         first = alike[0]
-        out, operands = bind(first.out), [bind(one) for one in first.operands]
+        places = (self._place(column, every.shape, pointers, column[0] is first.out) for column in columns)
+        out, *operands = [_bound(one, places, found) for one in (first.out, *first.operands)]
         numbers: dict[int, Expr] = {}
         for column in zip(*(_constants(one.value) for one in alike), strict=True):
             dtype = column[0].dtype
@@ -222,12 +217,21 @@ def element_type(memory: Memory) -> str:
 def _operands(kernel: Kernel) -> list[Operand]:
     """With those of the indices that they are picked by."""
 
-    def all_of(operand: Operand) -> Iterator[Operand]:
-        yield operand
-        for pick in operand.picks:
-            yield from all_of(pick.index)
+    return [one for operand in (kernel.out, *kernel.operands) for one in _with_indices(operand)]
 
-    return [one for operand in (kernel.out, *kernel.operands) for one in all_of(operand)]
+
+def _with_indices(operand: Operand) -> Iterator[Operand]:
+    yield operand
+    for pick in operand.picks:
+        yield from _with_indices(pick.index)
+
+
+def _bound(operand: Operand, places: Iterator[Place], found: dict[Memory, Place]) -> Operand:
+    """On a memory of its own, which `found` has at the next place; so are the indices that it is picked by."""
+    memory = Memory(operand.dtype, operand.memory.size, stored=operand.memory.stored)
+    found[memory] = next(places)
+    picks = tuple(replace(pick, index=_bound(pick.index, places, found)) for pick in operand.picks)
+    return replace(operand, memory=memory, offset=0, picks=picks)
 
 
 def _constants(expr: Expr, known: set[int] | None = None) -> list[Expr]:

@@ -175,6 +175,8 @@ class _Lowering:
         """Steps of optimizers whose learning rate is a tensor, which was read just before them, and its register."""
         rates = {self.core.register_of(one) for options in self.options for one in options.rates()}
         present = {} if self.options else {reg: one for reg, one, grad_of in self.core.inputs() if not grad_of}
+        groups = itertools.chain.from_iterable(options.groups() for options in self.options)
+        group_of = {self.core.register_of(one): number for number, group in enumerate(groups) for one in group}
         found: dict[int, int] = {}
 
         def is_rate(reg: int, number: float) -> bool:
@@ -186,7 +188,11 @@ class _Lowering:
                 continue
             if before[0] == "read.float" and is_rate(before[2][0], step[5]["lr"]):
                 found[i] = before[2][0]
-            elif i - 1 in found and before[5]["lr"] == step[5]["lr"]:
+            elif (
+                i - 1 in found
+                and before[5]["lr"] == step[5]["lr"]
+                and group_of.get(before[2][0]) == group_of.get(step[2][0])  # another may have a number of this value
+            ):
                 found[i] = found[i - 1]
         return found
 

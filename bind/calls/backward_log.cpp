@@ -1,4 +1,4 @@
-#include "bind/graph/backward_log.h"
+#include "bind/calls/backward_log.h"
 
 #include <tuple>
 

@@ -1,4 +1,4 @@
-#include "bind/graph/backward_alarm.h"
+#include "bind/calls/backward_alarm.h"
 
 #include <utility>
 
