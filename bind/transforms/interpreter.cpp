@@ -156,12 +156,8 @@ private:
     }
     OpCall* call_;
     PythonInterpreter& handler_;
-<<<<<<< HEAD:bind/transforms/interpreter.cpp
-    bool has_run_ = false;
-    const bool autocast_ = mode(kAutocast);  // for a Function, whose forward is the user's; off while it is looked at
-=======
     bool has_run_ = false, has_results_ = false;
->>>>>>> wt-b:bind/calls/interpreter.cpp
+    const bool autocast_ = mode(kAutocast);  // for a Function, whose forward is the user's; off while it is looked at
 };
 
 class PythonInterpreter : public Interpreter {
