@@ -9,7 +9,9 @@ from target_support import CompiledProgram, assert_near, expected, recorded
 
 import clew
 from clew.keep.targets.in_numpy import results
+from clew.keep.targets.layout import Memory
 from clew.keep.targets.lower import lower
+from clew.keep.targets.storage import encoded
 
 pytestmark = [
     pytest.mark.skipif(subprocess.run(["which", "gcc"], capture_output=True).returncode != 0, reason="no gcc"),
@@ -120,3 +122,12 @@ def test_what_errors_are_computed_with_agrees_with_pytorch(name):
     found = results(lower(recorded(CASES[name]), "to_c"))
     for one, value in expected(CASES[name]).items():
         assert_near(found[one].reshape(value.shape), value, CASES[name].tolerance)
+
+
+def test_subnormal_constants_keep_their_sign():
+    """Their scale is a multiple of the smallest number, so that 190 of these are more than 127 scales."""
+    smallest = np.finfo(np.float32).smallest_subnormal
+    memory = Memory("float32", 32, np.full(32, 190 * smallest, np.float32), stored="int8")
+    integers, scales = encoded(memory)
+    assert scales.item() == smallest
+    assert (integers == 127).all()

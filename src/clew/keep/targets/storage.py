@@ -42,6 +42,7 @@ def encoded(memory: Memory) -> tuple[Array, Array | None]:
     blocks.ravel()[: memory.size] = memory.values
     scales = abs(blocks).max(1) / 127
     integers = numpy.rint(blocks / numpy.where(scales == 0, 1, scales)[:, None])
+    integers = integers.clip(-127, 127)  # the scale of subnormal numbers is rounded far
     return integers.astype(numpy.int8).ravel()[: memory.size], scales
 
 
