@@ -29,19 +29,21 @@ constexpr PassInfo kPasses[] = {
     {"reuse_buffers", "A call writes over an operand that nobody needs any more."},
 };
 
+bool is_pass(std::string_view name) {
+    return std::ranges::any_of(kPasses, [&](const PassInfo& one) { return name == one.name; });
+}
+
 std::vector<std::string_view> left_out() {
     const char* const value = std::getenv("CLEW_PASSES");
     std::vector<std::string_view> names;
     for (std::string_view rest = value ? value : ""; !rest.empty();) {
         const std::size_t end = std::min(rest.find(','), rest.size());
         const std::string_view word = rest.substr(0, end);
-        const bool is_known = std::ranges::any_of(
-            kPasses, [&](const PassInfo& one) { return word.starts_with('-') && word.substr(1) == one.name; });
-        if (!is_known)
-            throw Error(
-                ErrorKind::Value,
-                "CLEW_PASSES: expected names of passes, each after a '-', as in '-fuse_strips,-fold_constants'; got '" +
-                    std::string(word) + "'");
+        if (!word.starts_with('-') || !is_pass(word.substr(1)))
+            throw Error(ErrorKind::Value, std::string("CLEW_PASSES: expected names of passes, each after a '-', as in "
+                                                      "'-fuse_strips,-fold_constants'; got '")
+                                              .append(word)
+                                              .append("'"));
         names.push_back(word.substr(1));
         rest.remove_prefix(std::min(end + 1, rest.size()));
     }
@@ -53,6 +55,8 @@ std::vector<std::string_view> left_out() {
 std::span<const PassInfo> all_passes() { return kPasses; }
 
 bool is_pass_on(std::string_view name) {
+    if (!is_pass(name))
+        throw Error(ErrorKind::Runtime, std::string("passes: ").append(name).append(" is not in the list of passes"));
     static const std::vector<std::string_view> names = left_out();
     return std::ranges::find(names, name) == names.end();
 }
