@@ -71,4 +71,4 @@ def test_a_formula_that_is_another_is_not_used(tmp_path, monkeypatch):
         x = clew.from_numpy(np.random.default_rng(seed).standard_normal(9001))
         got = [one.numpy().tobytes() for one in compiled(x)]
         assert got == [one.numpy().tobytes() for one in with_gradient(x)]
-    assert any("other bits" in line for line in compiled.code)
+    assert any("results differ" in line for line in compiled.code)

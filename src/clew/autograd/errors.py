@@ -281,7 +281,3 @@ class KeepWarning(UserWarning):
         >>> issubclass(clew.KeepWarning, UserWarning)
         True
     """
-
-
-class GradcheckError(RuntimeError):
-    """What `gradcheck` and `gradgradcheck` raise when a derivative is wrong."""

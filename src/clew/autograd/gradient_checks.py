@@ -11,7 +11,7 @@ import numpy
 from .. import _core
 from .._core import Tensor
 from .._core import tensor as make_tensor
-from .errors import GradcheckError
+from ._gradcheck_error import GradcheckError
 from .gradients import grad
 
 Array = numpy.ndarray[Any, Any]

@@ -107,7 +107,9 @@ def jacfwd(func: Func, argnums: Argnums = 0, has_aux: bool = False, *, randomnes
             return jvp(of_chosen, primals, direction, has_aux=has_aux)[1:]
 
         directions = _basis(spec_of_inputs, inputs)
-        refused, start = _core.refused_writes(), _core.default_stream().get_state()
+        # With "error" nothing has been drawn by the time that a write is refused.
+        start = _core.default_stream().get_state() if randomness != "error" else None
+        refused = _core.refused_writes()
         try:
             columns, *aux = clew.vmap(push, randomness=randomness)(directions)
         except RuntimeError:
@@ -132,7 +134,7 @@ def jacfwd(func: Func, argnums: Argnums = 0, has_aux: bool = False, *, randomnes
 
 
 def _one_by_one(
-    push: Callable[[Any], tuple[Any, ...]], directions: Any, randomness: str, start: bytes
+    push: Callable[[Any], tuple[Any, ...]], directions: Any, randomness: str, start: bytes | None
 ) -> tuple[Any, ...]:
     """`push` along each direction by itself, for a function that writes its values into tensors of its own making.
 
@@ -140,6 +142,7 @@ def _one_by_one(
     """
     rows, spec = tree_flatten(directions)
     stream, found = _core.default_stream(), []
+    start = stream.get_state() if start is None else start
     stream.set_state(start)
     for number in range(len(rows[0])):
         if randomness == "same":

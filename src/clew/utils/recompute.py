@@ -197,18 +197,22 @@ class _Keep(Function):
 
 def as_it_was(preserve_rng_state: bool) -> Callable[[], contextlib.AbstractContextManager[None]]:
     """A context with the autocast of now, in which random numbers go on from where they are now."""
-    then = _core.place_in_default_stream() if preserve_rng_state else None
     cast = _core.autocast_state(None)
+    if not preserve_rng_state:
+        return lambda: contextlib.nullcontext() if cast == _core.autocast_state(None) else in_state(cast)
+    then = _core.place_in_default_stream()
 
     @contextlib.contextmanager
     def again() -> Iterator[None]:
-        with contextlib.ExitStack() as stack:
-            if cast != _core.autocast_state(None):
-                stack.enter_context(in_state(cast))
-            if then:
-                now = _core.place_in_default_stream()
-                then.enter()
-                stack.callback(then.leave, now)
-            yield
+        now = _core.place_in_default_stream()
+        then.enter()
+        try:
+            if cast == _core.autocast_state(None):
+                yield
+            else:
+                with in_state(cast):
+                    yield
+        finally:
+            then.leave(now)
 
     return again

@@ -202,7 +202,7 @@ def test_a_compiler_that_gives_garbage(compiler, cache):
 def test_a_compiler_that_makes_something_else(compiler):
     compiler('for last; do :; done; sed -i "s/a \\* b/a + b/" "$last"; exec cc "$@"')
     (line,) = check(chain(50)).code
-    assert "other bits" in line
+    assert "results differ" in line
 
 
 def call_until_coded(compiled):

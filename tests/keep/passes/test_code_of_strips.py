@@ -35,7 +35,7 @@ def test_drawn_programs(seed):
     for place in range(5):
         given = [values(2 * place, dtype, LENGTH), values(2 * place + 1, dtype, LENGTH)]
         assert bits(compiled(*given)) == bits(function(*given)), steps
-    assert not any("other bits" in line for line in compiled.code)
+    assert not any("results differ" in line for line in compiled.code)
 
 
 EXPRESSIONS = {
@@ -102,7 +102,7 @@ def test_a_compiler_that_makes_something_else(compiler):
         x = clew.randn(LENGTH)
         assert bits([compiled(x)]) == bits([gelu(x)])
     (line,) = compiled.code
-    assert "other bits" in line
+    assert "results differ" in line
 
 
 @pytest.mark.parametrize("also_kept", [False, True])
@@ -120,7 +120,7 @@ def test_other_bits_that_only_a_sum_reads(compiler, also_kept):
         given = [clew.randn(LENGTH), clew.randn(LENGTH)]
         assert bits(compiled(*given)) == bits(function(*given))
     (line,) = compiled.code
-    assert "other bits" in line
+    assert "results differ" in line
 
 
 ZIG = """
