@@ -238,7 +238,8 @@ def test_finds_the_line_in_a_kept_graph(function, verdict, kind, advice, x, w):
 def test_a_gradient_elsewhere_is_not_taken_for_the_cause_of_a_cut(x, w):
     other = clew.ones(2, requires_grad=True)
     (other * 2).sum().backward()
-    assert other.grad._lost is not None and other.grad._lost.site is None
+    assert other.grad._lost is not None
+    assert other.grad._lost.site is None
     with clew.keep_graph(code=False):
         loss = through_a_list(x, w)
     told = clew.graph.why_grad(loss, x)

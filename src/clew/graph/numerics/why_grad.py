@@ -227,7 +227,8 @@ class _Question:
     def _with_causes(self, cuts: list[Cut]) -> list[Cut]:
         """Cuts of a kept graph, named by living tensors that lost their history between the same lines."""
         lost = [one._lost for one in _core.live_tensors()]
-        by_place = {cut.place: cut for cut in map(_cut, filter(None, lost)) if cut.place is not None}
+        by_place: dict[Place | None, Cut] = {cut.place: cut for cut in map(_cut, filter(None, lost))}
+        by_place.pop(None, None)
         return [by_place.get(cut.place) or by_place.get(cut.used_at) or cut for cut in cuts]
 
     def _lost_beside(self) -> list[Finding]:
