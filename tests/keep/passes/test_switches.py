@@ -9,6 +9,8 @@ import pytest
 
 from clew import _core
 
+pytestmark = pytest.mark.unsanitized("processes of its own, each for all programs")
+
 PROGRAMS = Path(__file__).with_name("switched_programs.py")
 
 
