@@ -144,7 +144,10 @@ def _leave(before: int) -> None:
 
 @contextlib.contextmanager
 def in_state(state: int) -> Iterator[None]:
-    """The region that `_core.autocast_state(None)` was read in, entered again."""
+    """The region that `_core.autocast_state(None)` was read in, entered again if it has been left."""
+    if state == _state(None):
+        yield
+        return
     before = _state(state)
     try:
         yield

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
@@ -56,7 +55,7 @@ def _as_step(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
         for place, tensor in zip(places, tensors, strict=False):
             given[place] = tensor
         named = dict(zip(names, tensors[len(places) :], strict=True))
-        with contextlib.nullcontext() if cast == _core.autocast_state(None) else in_state(cast):
+        with in_state(cast):
             result = function(*given, **others, **named)
         single = isinstance(result, Tensor)
         shape[:] = [None if single else type(result)]

@@ -199,7 +199,7 @@ def as_it_was(preserve_rng_state: bool) -> Callable[[], contextlib.AbstractConte
     """A context with the autocast of now, in which random numbers go on from where they are now."""
     cast = _core.autocast_state(None)
     if not preserve_rng_state:
-        return lambda: contextlib.nullcontext() if cast == _core.autocast_state(None) else in_state(cast)
+        return lambda: in_state(cast)
     then = _core.place_in_default_stream()
 
     @contextlib.contextmanager
@@ -207,11 +207,8 @@ def as_it_was(preserve_rng_state: bool) -> Callable[[], contextlib.AbstractConte
         now = _core.place_in_default_stream()
         then.enter()
         try:
-            if cast == _core.autocast_state(None):
+            with in_state(cast):
                 yield
-            else:
-                with in_state(cast):
-                    yield
         finally:
             then.leave(now)
 
